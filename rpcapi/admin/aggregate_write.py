@@ -2,12 +2,10 @@
 """Changes of aggregates, with retries after concurrent changes."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rpcapi import errors
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
+from rpcapi.admin import Session
 
 AggregateDocument = dict[str, Any]
 
@@ -15,7 +13,7 @@ NAMESPACE = "aggregate"
 ATTEMPTS = 5
 
 
-def get_aggregate(session: "Session", name: str) -> AggregateDocument | None:
+def get_aggregate(session: Session, name: str) -> AggregateDocument | None:
     """Return an aggregate's document or None; the document of a deleted aggregate has the key ``deleted``."""
     try:
         return dict(session.get_state(NAMESPACE, name).document)
@@ -23,7 +21,7 @@ def get_aggregate(session: "Session", name: str) -> AggregateDocument | None:
         return None
 
 
-def check_hosts(session: "Session", hosts: Iterable[str]) -> None:
+def check_hosts(session: Session, hosts: Iterable[str]) -> None:
     """Raise UnknownHost unless each name is a known provider or service host."""
     for name in hosts:
         try:
@@ -33,7 +31,7 @@ def check_hosts(session: "Session", hosts: Iterable[str]) -> None:
 
 
 def update_aggregate(
-    session: "Session", name: str, change: Callable[[AggregateDocument | None], AggregateDocument]
+    session: Session, name: str, change: Callable[[AggregateDocument | None], AggregateDocument]
 ) -> AggregateDocument:
     """Apply ``change`` to an aggregate's document (None: none exists); store and return the next version.
 

@@ -3,13 +3,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rpcapi import errors
+from rpcapi.admin import Session
 from rpcapi.resources import names
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
 AGENT, API = "agent", "api"  # owners of providers and claims
 FEW = 20  # providers to read one by one; for more, all are listed
@@ -28,7 +26,7 @@ def name_of(document: Mapping[str, Any]) -> str | None:
     return None if name is None else str(name)
 
 
-def find(session: "Session", text: str) -> Any | None:
+def find(session: Session, text: str) -> Any | None:
     """Return the state of an API provider by name, id or UUID, or None."""
     is_uuid = re.fullmatch(_UUID, text.lower()) is not None
     provider = names.api_provider(text.lower()) if is_uuid else text
@@ -40,18 +38,18 @@ def find(session: "Session", text: str) -> Any | None:
     return next((state for state in _all(session) if name_of(state.document) == text), None)
 
 
-def in_tree(session: "Session", root: str) -> Iterator[Any]:
+def in_tree(session: Session, root: str) -> Iterator[Any]:
     for state in _all(session, {"root": root}):
         if state.name != root:
             yield state
 
 
-def names_of(session: "Session", ids: set[str]) -> dict[str, str]:
+def names_of(session: Session, ids: set[str]) -> dict[str, str]:
     states = (find(session, provider) for provider in ids) if len(ids) <= FEW else _all(session)
     named = ((state.name, name_of(state.document)) for state in states if state is not None)
     return {provider: name for provider, name in named if name is not None}
 
 
-def _all(session: "Session", matching: Mapping[str, Any] | None = None) -> Iterator[Any]:
+def _all(session: Session, matching: Mapping[str, Any] | None = None) -> Iterator[Any]:
     conditions = {"host": names.API_HOST, **(matching or {})}
     yield from session.list_states("compute", matching=conditions)

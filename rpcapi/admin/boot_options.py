@@ -5,10 +5,10 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from rpcapi.admin import Session
 from rpcapi.admin.argument import Argument, parse_pair, parse_pairs, repeatable
 
 if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
     from rpcapi.objects.request_spec import RequestSpec
 
 
@@ -92,7 +92,7 @@ def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> No
             argument.add_to(group)
 
 
-def make_spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
+def make_spec(session: Session, args: argparse.Namespace) -> "RequestSpec":
     from rpcapi.spec_builder import builder, flavors, images, ports, volumes  # noqa: PLC0415 - lazy, see session
 
     flavor = flavors.find(session.flavors, args.flavor)

@@ -3,14 +3,11 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.admin import groups, host_changes, host_moves, waiting
+from rpcapi.admin import Session, groups, host_changes, host_moves, waiting
 from rpcapi.resources import names
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
 PARALLEL = 4  # default number of concurrent moves
 REASON = "drained"
@@ -37,7 +34,7 @@ class _Servers(NamedTuple):
 
 
 def drain(
-    session: "Session", host: str, make_bar: MakeBar, *, is_live: bool = True, parallel: int = PARALLEL, timeout: float
+    session: Session, host: str, make_bar: MakeBar, *, is_live: bool = True, parallel: int = PARALLEL, timeout: float
 ) -> DrainResult:
     """Disable a service host and move its servers, ``parallel`` at a time; a repeated call continues.
 
@@ -64,7 +61,7 @@ def drain(
     return DrainResult(total, moves.moved, offloaded, moves.failures)
 
 
-def _find_servers(session: "Session", host: str) -> _Servers:
+def _find_servers(session: Session, host: str) -> _Servers:
     moves = host_moves.open_moves(session)
     leaving = [move for move in moves if names.host_of(move.source_host) == host]
     arriving = [move for move in moves if names.host_of(move.destination_host or "") == host and move not in leaving]
@@ -74,7 +71,7 @@ def _find_servers(session: "Session", host: str) -> _Servers:
     return _Servers(leaving, arriving, shelved, [server for server in rest if server.status not in SHELVED])
 
 
-def _offload(session: "Session", servers: Sequence[str], moves: host_moves.HostMoves, timeout: float, bar: Any) -> int:
+def _offload(session: Session, servers: Sequence[str], moves: host_moves.HostMoves, timeout: float, bar: Any) -> int:
     """Offload shelved servers, which leaves them without a host; return the number of successes."""
     for server in servers:
         try:
@@ -87,7 +84,7 @@ def _offload(session: "Session", servers: Sequence[str], moves: host_moves.HostM
     return len(ends) - len(left)
 
 
-def _disable(session: "Session", host: str) -> None:
+def _disable(session: Session, host: str) -> None:
     state = session.get_state("service", host)
     if state.document.get("enabled"):
         host_changes.set_enabled(session, host, enabled=False, reason=REASON)

@@ -3,13 +3,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rpcapi import errors
+from rpcapi.admin import Session
 from rpcapi.resources.claims import MIGRATION, GroupPolicy
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
 
 class Group(NamedTuple):
@@ -32,14 +30,14 @@ class Group(NamedTuple):
         return "moving" if self.sources else "ok"
 
 
-def _claims_of_members(session: "Session", host: str | None = None) -> Iterator[Mapping[str, Any]]:
+def _claims_of_members(session: Session, host: str | None = None) -> Iterator[Mapping[str, Any]]:
     for name in session.partitions():
         for claim in session.list_claims(name, host=host):
             if claim.get("group_id") is not None:
                 yield claim
 
 
-def read_groups(session: "Session", group_id: str | None = None) -> list[Group]:
+def read_groups(session: Session, group_id: str | None = None) -> list[Group]:
     """Return the groups with claims, sorted by id, optionally only one group."""
     claims: dict[str, list[Mapping[str, Any]]] = {}
     for claim in _claims_of_members(session):
@@ -51,7 +49,7 @@ def read_groups(session: "Session", group_id: str | None = None) -> list[Group]:
     return [Group(key, policies[key], members[key], sources[key]) for key in sorted(claims)]
 
 
-def find_group(session: "Session", group_id: str) -> Group:
+def find_group(session: Session, group_id: str) -> Group:
     """Return a group; raises NotFound if it has no claims."""
     groups = read_groups(session, group_id)
     if not groups:
@@ -63,7 +61,7 @@ def _no_member(group_id: str) -> errors.NotFound:
     return errors.NotFound(what=f"A member of server group {group_id}")
 
 
-def members_of(session: "Session", group_id: str) -> list[str]:
+def members_of(session: Session, group_id: str) -> list[str]:
     """Return the uuids of a group's members; raises NotFound if there are none."""
     uuids = [claim["consumer"] for claim in find_group(session, group_id).claims]
     if not uuids:
@@ -71,7 +69,7 @@ def members_of(session: "Session", group_id: str) -> list[str]:
     return uuids
 
 
-def affinity_batches(session: "Session", host: str, servers: Sequence[Any]) -> list[list[Any]]:
+def affinity_batches(session: Session, host: str, servers: Sequence[Any]) -> list[list[Any]]:
     """Group the servers of a service host into batches that move together: affinity groups and single servers."""
     groups = {
         claim["consumer"]: claim["group_id"]

@@ -5,15 +5,13 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rpcapi import errors
+from rpcapi.admin import Session
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.resources import names
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 0.5  # seconds; upper bound of the delay of the next move
@@ -36,7 +34,7 @@ class MoveFailure(NamedTuple):
 class HostMoves:
     """Mover of servers with at most ``max_open`` concurrent moves. A repeated run continues open ones."""
 
-    def __init__(self, session: "Session", max_open: int, timeout: float, *, joins_batches: bool = False) -> None:
+    def __init__(self, session: Session, max_open: int, timeout: float, *, joins_batches: bool = False) -> None:
         """``timeout``: Limit of the wait for the next end of a move, in seconds.
 
         ``joins_batches``: One call requests the moves of several independent batches.
@@ -146,7 +144,7 @@ class HostMoves:
             self.failures.append(MoveFailure(server, reason))
 
 
-def servers_on(session: "Session", host: str) -> list[Any]:
+def servers_on(session: Session, host: str) -> list[Any]:
     """Return the servers on, or last on, a service host, except those being deleted."""
     return [
         server
@@ -155,5 +153,5 @@ def servers_on(session: "Session", host: str) -> list[Any]:
     ]
 
 
-def open_moves(session: "Session") -> list[Any]:
+def open_moves(session: Session) -> list[Any]:
     return [migration for migration in session.list_migrations() if migration.status not in ENDED_MIGRATIONS]

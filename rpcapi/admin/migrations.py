@@ -2,10 +2,9 @@
 """Migrations: which have ended, and the progress of live ones."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
+from rpcapi.admin import Session
 
 ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
 LIVE, COPYING = "live-migration", ("preparing", "migrating")  # kind and statuses of migrations with progress
@@ -19,7 +18,7 @@ class CopyProgress(NamedTuple):
     copied_mb: int
 
 
-def read_progress(session: "Session", migrations: Iterable[Any]) -> dict[str, CopyProgress]:
+def read_progress(session: Session, migrations: Iterable[Any]) -> dict[str, CopyProgress]:
     uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
     progress: dict[str, CopyProgress] = {}
     for start in range(0, len(uuids), CHUNK):

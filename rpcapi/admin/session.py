@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session with a cluster: configuration, request id, and clients of the services.
-
-Importing the clients takes a quarter of a second; `gantt --help` does without this module.
-"""
+"""Session with a cluster: configuration, request id, and clients of the services."""
 
 import functools
 import getpass

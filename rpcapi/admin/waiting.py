@@ -3,12 +3,10 @@
 
 import time
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rpcapi import errors
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
+from rpcapi.admin import Session
 
 CHUNK = 500  # instances per call
 FIRST_PAUSE = 0.1
@@ -19,7 +17,7 @@ END_STATUSES = frozenset(
 )
 
 
-def fetch_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
+def fetch_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
     """Return servers' records in the order of ``uuids``; raises UnknownInstance."""
     instances: list[Any] = []
     for start in range(0, len(uuids), CHUNK):
@@ -28,7 +26,7 @@ def fetch_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
 
 
 def wait_for_status(
-    session: "Session", uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
+    session: Session, uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
 ) -> dict[str, Any]:
     """Poll until all statuses are in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
 
@@ -50,14 +48,14 @@ def wait_for_status(
         pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
-def existing_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
+def existing_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
     try:
         return fetch_instances(session, uuids)
     except errors.UnknownInstance:
         return [instance for uuid in uuids for instance in _get_instance_if_recorded(session, uuid)]
 
 
-def _get_instance_if_recorded(session: "Session", uuid: str) -> list[Any]:
+def _get_instance_if_recorded(session: Session, uuid: str) -> list[Any]:
     try:
         return fetch_instances(session, [uuid])
     except errors.UnknownInstance:

@@ -5,17 +5,14 @@ import argparse
 import time
 from collections.abc import Iterator, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
 
 from rpcapi import errors
+from rpcapi.admin import Session
 from rpcapi.admin.argument import Argument, repeatable
 from rpcapi.admin.services import AGENT
 from rpcapi.cli import comparison, repair
 from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, timestamp_cell
 from rpcapi.resources import names
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
 NOVA_COLUMNS = ("instance", "host", "request", "created", "claim")
 COLUMNS = ("difference", "instance", "attempt", "host", "detail")
@@ -133,7 +130,7 @@ class AuditCluster(Lister):
         ]
 
 
-def read(session: "Session") -> comparison.ClusterReading:
+def read(session: Session) -> comparison.ClusterReading:
     """Read all claims, records and guests; agents that count as down are not asked."""
     claims = [claim for partition in session.partitions() for claim in session.list_claims(partition)]
     migrations = {item.uuid: item for item in session.list_migrations()}
@@ -157,6 +154,6 @@ def read(session: "Session") -> comparison.ClusterReading:
     return comparison.ClusterReading(claims, instances, guests, silent, migrations)
 
 
-def _guests_of(session: "Session", host: str) -> Iterator[comparison.AgentGuest]:
+def _guests_of(session: Session, host: str) -> Iterator[comparison.AgentGuest]:
     for page in session.pages(session.conductor.list_guests, host):
         yield from map(comparison.AgentGuest, page.uuids, page.attempts, page.names, page.states)

@@ -7,17 +7,15 @@ import functools
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from cliff import command, lister, show
 from cliff.columns import FormattableColumn
 
+from rpcapi.admin import Session
+from rpcapi.admin.argument import Argument
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.cli import tables
-
-if TYPE_CHECKING:
-    from rpcapi.admin.argument import Argument
-    from rpcapi.admin.session import Session
 
 LOG = logging.getLogger("gantt.cli")
 NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # text for None, by format
@@ -33,7 +31,7 @@ class CommandFailed(Exception):
 class SessionCommand:
     """A command of ``gantt`` or ``openstack`` that calls the services; ARGUMENTS include the base classes'."""
 
-    ARGUMENTS: "ClassVar[Sequence[Argument]]" = ()
+    ARGUMENTS: ClassVar[Sequence[Argument]] = ()
 
     app: Any
     exit_code = 0  # exit code after the output
@@ -50,7 +48,7 @@ class SessionCommand:
         return parser
 
     @functools.cached_property
-    def session(self) -> "Session":
+    def session(self) -> Session:
         client_manager = getattr(self.app, "client_manager", None)  # openstackclient's, with the plug-in's client
         connect = self.app.connect if client_manager is None else client_manager.scheduler
         session: Session = connect()

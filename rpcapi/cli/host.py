@@ -5,19 +5,16 @@ import argparse
 import contextlib
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rpcapi import errors
-from rpcapi.admin import aggregate_write, api_providers
+from rpcapi.admin import Session, aggregate_write, api_providers
 from rpcapi.admin.argument import Argument
 from rpcapi.admin.services import UP, agent_state_of
 from rpcapi.admin.zones import ZonesByHost
 from rpcapi.cli import partition, provider_names
 from rpcapi.cli.command import CommandOutput, Lister, ShowOne, fields_cell, lines_cell, timestamp_cell
 from rpcapi.resources import names
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
 # Resource classes in the list; `gantt host show` shows all.
 LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
@@ -72,7 +69,7 @@ class ListHosts(Lister):
         return COLUMNS, rows
 
 
-def _zones_by_host(session: "Session") -> ZonesByHost:
+def _zones_by_host(session: Session) -> ZonesByHost:
     return ZonesByHost(state.document for state in session.list_states(aggregate_write.NAMESPACE))
 
 

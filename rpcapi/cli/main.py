@@ -6,13 +6,11 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from rpcapi.admin import Session
 from rpcapi.cli.application import Application, hush_libraries
 from rpcapi.cli.commands import COMMANDS
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
 
 class GanttApp(Application):
@@ -48,7 +46,7 @@ class GanttApp(Application):
             to_file.setFormatter(logging.Formatter(self.LOG_FILE_MESSAGE_FORMAT))
             logging.getLogger().addHandler(to_file)
 
-    def connect(self) -> "Session":
+    def connect(self) -> Session:
         from rpcapi.admin.session import Session  # noqa: PLC0415 - the help does without it
 
         project = self.options.project or os.environ.get("GANTT_PROJECT", "default")

@@ -5,12 +5,10 @@ import argparse
 import functools
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rpcapi.admin import Session
 from rpcapi.cli.command import CommandFailed
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
 API_NAME = "scheduler"
 API_VERSION_OPTION = "os_scheduler_api_version"
@@ -35,7 +33,7 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
     return parser
 
 
-def make_client(instance: Any) -> Callable[[], "Session"]:
+def make_client(instance: Any) -> Callable[[], Session]:
     """Return a function that opens a session for the token's project and user.
 
     ``instance`` is openstackclient's ClientManager. Raises Keystone's errors, or CommandFailed without a project.

@@ -2,22 +2,19 @@
 """Names instead of ids of the Placement API's providers: in tables only, other formats keep the ids."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rpcapi.admin import api_providers
+from rpcapi.admin import Session, api_providers
 from rpcapi.cli.command import TableCell, human_text, machine_value
 
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
-
-def show_names(session: "Session", fields: Mapping[str, Any]) -> dict[str, Any]:
+def show_names(session: Session, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Replace ids by names in the human-readable form of columns."""
     (row,) = show_names_in_rows(session, [tuple(fields.values())])
     return dict(zip(fields, row, strict=True))
 
 
-def show_names_in_rows(session: "Session", rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def show_names_in_rows(session: Session, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Replace ids by names in the human-readable form of each row's cells."""
     ids = {provider for row in rows for cell in row for provider in api_providers.ID.findall(human_text(cell))}
     if not ids:

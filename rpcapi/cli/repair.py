@@ -4,22 +4,20 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rpcapi import errors
+from rpcapi.admin import Session
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.cli.command import CommandFailed
 from rpcapi.cli.comparison import ClusterReading, Difference, describe_record, place_of_claim
 from rpcapi.resources.claims import ClaimRole
 
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
-
 NO_REPAIR = "none"  # prefix of the outcome of a difference that is left as it is
 STOPPED = "stopped"  # powered-off guest, as in rpcapi.objects.GuestPage
 OFFLOADED = "SHELVED_OFFLOADED"  # only the instance's image is left
 
-Repair = Callable[["Session", Difference], None]
+Repair = Callable[[Session, Difference], None]
 
 
 class Consent(StrEnum):
@@ -60,11 +58,11 @@ def check_ends(plan: Sequence[Act], ends: Collection[str]) -> None:
             raise CommandFailed(f"--end {uuid}: the audit finds no leaked migration of this instance with a guest")
 
 
-def carry_out(session: "Session", plan: Sequence[Act], *, yes: bool, ends: Collection[str]) -> list[str]:
+def carry_out(session: Session, plan: Sequence[Act], *, yes: bool, ends: Collection[str]) -> list[str]:
     return [_carry_out_one(session, act, yes=yes, ends=ends) for act in plan]
 
 
-def _carry_out_one(session: "Session", act: Act, *, yes: bool, ends: Collection[str]) -> str:
+def _carry_out_one(session: Session, act: Act, *, yes: bool, ends: Collection[str]) -> str:
     if act.repair is None:
         return NO_REPAIR
     if not act.may_start(yes=yes, ends=ends):
@@ -177,16 +175,16 @@ def _refs(difference: Difference) -> Any:
     return objects.ClaimRefs.of(consumers=[difference.instance], attempts=[difference.attempt])
 
 
-def _adopt(session: "Session", difference: Difference) -> None:
+def _adopt(session: Session, difference: Difference) -> None:
     partition = session.get_state("service", difference.host).partition
     session.call(session.conductor.adopt_instances, partition, difference.host, [difference.instance])
 
 
-def _release(session: "Session", difference: Difference) -> None:
+def _release(session: Session, difference: Difference) -> None:
     session.call(session.conductor.release_orphans, difference.host, _refs(difference))
 
 
-def _end_migration(session: "Session", difference: Difference, *, ends_running: bool = False) -> None:
+def _end_migration(session: Session, difference: Difference, *, ends_running: bool = False) -> None:
     partition, refs = session.get_state("service", difference.host).partition, _refs(difference)
     session.call(session.conductor.end_leaked_migrations, partition, difference.host, refs, ends_running=ends_running)
 
@@ -194,7 +192,7 @@ def _end_migration(session: "Session", difference: Difference, *, ends_running: 
 _end_running_migration = partial(_end_migration, ends_running=True)
 
 
-def _compare(session: "Session", difference: Difference) -> None:
+def _compare(session: Session, difference: Difference) -> None:
     session.call(session.conductor.compare_instances, [difference.instance])
 
 

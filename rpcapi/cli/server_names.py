@@ -2,13 +2,10 @@
 """Server names: of new servers, and instead of uuids."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rpcapi import errors
+from rpcapi.admin import Session
 from rpcapi.cli.command import CommandFailed
-
-if TYPE_CHECKING:
-    from rpcapi.admin.session import Session
 
 
 def number_names(name: str | None, count: int) -> list[str]:
@@ -18,7 +15,7 @@ def number_names(name: str | None, count: int) -> list[str]:
     return [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
 
 
-def resolve_uuids(session: "Session", servers: Sequence[str]) -> list[str]:
+def resolve_uuids(session: Session, servers: Sequence[str]) -> list[str]:
     """Return the unique uuids of uuids or names, existing servers first; raises UnknownInstance, CommandFailed."""
     from rpcapi.validation.instances import is_uuid  # noqa: PLC0415 - lazy, see session
 
@@ -28,7 +25,7 @@ def resolve_uuids(session: "Session", servers: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(uuids))
 
 
-def _list_uuids(session: "Session", names: set[str]) -> dict[str, list[str]]:
+def _list_uuids(session: Session, names: set[str]) -> dict[str, list[str]]:
     existing: dict[str, list[str]] = {}
     deleted: dict[str, list[str]] = {}
     for instance in session.list_instances(deleted=True):
