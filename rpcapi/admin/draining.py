@@ -26,13 +26,6 @@ class DrainResult(NamedTuple):
     failures: Sequence[host_moves.MoveFailure]
 
 
-class _Servers(NamedTuple):
-    leaving: Sequence[Any]
-    arriving: Sequence[Any]
-    shelved: Sequence[str]
-    others: Sequence[Any]
-
-
 def drain(
     session: Session, host: str, make_bar: MakeBar, *, is_live: bool = True, parallel: int = PARALLEL, timeout: float
 ) -> DrainResult:
@@ -43,8 +36,8 @@ def drain(
     """
     _disable(session, host)
     moves = host_moves.HostMoves(session, parallel, timeout)
-    servers = _find_servers(session, host)
-    total = sum(map(len, servers))
+    leaving, arriving, shelved, others = _find_servers(session, host)
+    total = len(leaving) + len(arriving) + len(shelved) + len(others)
     conductor = session.conductor
 
     def start(batch: Sequence[Any], migrations: Sequence[str]) -> None:
@@ -53,22 +46,23 @@ def drain(
         session.call(migrate, [server.uuid for server in batch], list(migrations))
 
     with make_bar(total) as bar:
-        for move in servers.arriving:
+        for move in arriving:
             reason = f"its migration {move.uuid} to {host} is {move.status}: run the command again after it has ended"
             moves.fail(move.instance, reason, bar)
-        offloaded = _offload(session, servers.shelved, moves, timeout, bar)
-        moves.run(groups.affinity_batches(session, host, servers.others), servers.leaving, start, bar)
+        offloaded = _offload(session, shelved, moves, timeout, bar)
+        moves.run(groups.affinity_batches(session, host, others), leaving, start, bar)
     return DrainResult(total, moves.moved, offloaded, moves.failures)
 
 
-def _find_servers(session: Session, host: str) -> _Servers:
+def _find_servers(session: Session, host: str) -> tuple[list[Any], list[Any], list[str], list[Any]]:
+    """Return the moves that leave the host and that arrive, the uuids of shelved servers, and the other servers."""
     moves = host_moves.open_moves(session)
     leaving = [move for move in moves if names.host_of(move.source_host) == host]
     arriving = [move for move in moves if names.host_of(move.destination_host or "") == host and move not in leaving]
     moving = {move.instance for move in (*leaving, *arriving)}
     rest = [server for server in host_moves.servers_on(session, host) if server.uuid not in moving]
     shelved = [server.uuid for server in rest if server.status in SHELVED]
-    return _Servers(leaving, arriving, shelved, [server for server in rest if server.status not in SHELVED])
+    return leaving, arriving, shelved, [server for server in rest if server.status not in SHELVED]
 
 
 def _offload(session: Session, servers: Sequence[str], moves: host_moves.HostMoves, timeout: float, bar: Any) -> int:

@@ -52,11 +52,6 @@ def existing_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
     try:
         return fetch_instances(session, uuids)
     except errors.UnknownInstance:
-        return [instance for uuid in uuids for instance in _get_instance_if_recorded(session, uuid)]
-
-
-def _get_instance_if_recorded(session: Session, uuid: str) -> list[Any]:
-    try:
-        return fetch_instances(session, [uuid])
-    except errors.UnknownInstance:
-        return []
+        if len(uuids) == 1:
+            return []
+        return [instance for uuid in uuids for instance in existing_instances(session, [uuid])]

@@ -92,11 +92,9 @@ class AuditCluster(Lister):
         for act in plan:
             self.show_message(f"plan: {act.text}")
         outcomes = repair.carry_out(self.session, plan, yes=yes, ends=ends)
-        waiting_acts = [
-            act for act in plan if act.consent is repair.Consent.YES and not act.may_start(yes=yes, ends=ends)
-        ]
-        if waiting_acts:
-            self.show_message(f"{len(waiting_acts)} guests that may be running are kept; repeat with --yes to end them")
+        waiting = outcomes.count(repair.NEEDS_YES)
+        if waiting:
+            self.show_message(f"{waiting} guests that may be running are kept; repeat with --yes to end them")
         return outcomes
 
     def _await_repairs(

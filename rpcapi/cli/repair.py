@@ -14,6 +14,7 @@ from rpcapi.cli.comparison import ClusterReading, Difference, describe_record, p
 from rpcapi.resources.claims import ClaimRole
 
 NO_REPAIR = "none"  # prefix of the outcome of a difference that is left as it is
+NEEDS_YES = f"{NO_REPAIR}: needs --yes"
 STOPPED = "stopped"  # powered-off guest, as in rpcapi.objects.GuestPage
 OFFLOADED = "SHELVED_OFFLOADED"  # only the instance's image is left
 
@@ -66,8 +67,7 @@ def _carry_out_one(session: Session, act: Act, *, yes: bool, ends: Collection[st
     if act.repair is None:
         return NO_REPAIR
     if not act.may_start(yes=yes, ends=ends):
-        of_instance = f" {act.difference.instance}" if act.consent is Consent.END else ""
-        return f"{NO_REPAIR}: needs {act.consent}{of_instance}"
+        return NEEDS_YES if act.consent is Consent.YES else f"{NO_REPAIR}: needs --end {act.difference.instance}"
     try:
         act.repair(session, act.difference)
     except errors.GanttError as error:

@@ -120,12 +120,9 @@ class HttpServer:
     ) -> None:
         """Create the server; nothing listens before start().
 
-        Args:
-            max_body: Maximum size of a request's body in bytes.
-            shutdown_s: Seconds that requests in progress may take after stop().
-            tls: Certificate loader, see TlsAdapter.
-            reuse_port: Let several processes share the address.
-            listening: Socket that already listens on the address.
+        ``max_body``: Bytes of a request's body. ``shutdown_s``: Seconds that requests in progress may take after
+        stop(). ``tls``: Certificate loader, see TlsAdapter. ``reuse_port``: Several processes share the address.
+        ``listening``: Socket that already listens on it.
         """
         self._listener = listener = _Listener(
             (host, port),

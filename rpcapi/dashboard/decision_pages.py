@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi.admin import boot_options
-from rpcapi.dashboard import decision_log, rendering
+from rpcapi.dashboard import decision_log
 from rpcapi.dashboard.cluster import CachedCluster, now_ms
 from rpcapi.dashboard.pages import BadInput, Page, PageRequest
 
@@ -87,25 +87,11 @@ def _explain(decision: Any) -> dict[str, Any]:
     spec = dict(document.get("spec") or {})
     verdicts = document.get("verdicts") or []
     return {
-        "request_id": decision.request_id,
-        "outcome": document.get("outcome") or "-",
-        "why": document.get("why") or "",
-        "facts": {
-            "Partition": decision.partition,
-            "Time (UTC)": rendering.timestamp(document.get("at_ms")),
-            "Instances": document.get("instances"),
-            "Hosts considered": document.get("hosts"),
-            "Driver": document.get("driver"),
-            "Epoch": document.get("epoch"),
-            "Log position": document.get("position"),
-        },
-        "considered": document.get("hosts") or 0,
+        "decision": decision,
+        "document": document,
         "prefilters": spec.pop("rewritten", None) or {},
         "spec": spec,
         "reasons": sorted((document.get("reasons") or {}).items(), key=lambda item: (-item[1], item[0])),
-        "samples": document.get("samples") or {},
-        "best": document.get("best") or [],
         "verdicts": verdicts[:SHOWN_VERDICTS],
         "more_verdicts": max(0, len(verdicts) - SHOWN_VERDICTS),
-        "candidates": document.get("candidates") or [],
     }

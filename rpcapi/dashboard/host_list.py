@@ -120,8 +120,8 @@ class HostList:
         ]
 
 
-def total(hosts: Iterable[Host], resource_class: str) -> Amounts:
-    amounts = [host.amounts[resource_class] for host in hosts if resource_class in host.amounts]
+def total(holders: Iterable[Host | ProviderSummary], resource_class: str) -> Amounts:
+    amounts = [holder.amounts[resource_class] for holder in holders if resource_class in holder.amounts]
     return Amounts(sum(item.used for item in amounts), sum(item.capacity for item in amounts))
 
 
@@ -172,6 +172,7 @@ def _read_partition(
             continue  # its root was removed during the read
         tree = [_provider(state) for state in (root, *(state for state in states if state is not root))]
         providers[root.name] = tree
+        classes = dict.fromkeys(resource_class for provider in tree for resource_class in provider.amounts)
         is_api = api_providers.owner_of(root.name) == api_providers.API
         service_host = names.host_of(root.name)
         hosts.append(
@@ -182,7 +183,7 @@ def _read_partition(
                 UP if is_api else state_of(documents.get(service_host, {})),
                 zones.of(root.name, root.document),
                 sorted(members.get(root.name, set()) | members.get(service_host, set())),
-                _sum(tree),
+                {resource_class: total(tree, resource_class) for resource_class in classes},
             )
         )
     return PartitionHosts(log_position, hosts, providers, documents)
@@ -211,15 +212,6 @@ def _provider(state: Any) -> ProviderSummary:
         },
         document.get("traits", []),
     )
-
-
-def _sum(tree: Iterable[ProviderSummary]) -> dict[str, Amounts]:
-    sums: dict[str, Amounts] = {}
-    for provider in tree:
-        for resource_class, amounts in provider.amounts.items():
-            before = sums.get(resource_class, Amounts(0, 0))
-            sums[resource_class] = Amounts(before.used + amounts.used, before.capacity + amounts.capacity)
-    return sums
 
 
 def _aggregates_by_host(aggregates: Iterable[Any]) -> dict[str, set[str]]:

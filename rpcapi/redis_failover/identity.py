@@ -35,14 +35,6 @@ class IdentityRecord:
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedServer:
-    run_id: str
-    replid: str
-    position: int
-    epoch: int
-
-
 class ServerIdentity(HighWaterMark):
     """Checker of the server on each new connection, before any verb is sent.
 
@@ -72,21 +64,20 @@ class ServerIdentity(HighWaterMark):
         schema, *values = execute("HMGET", self._record.hash_key, *names)
         if int(schema or SCHEMA) > SCHEMA:
             raise errors.IncompatibleObject(name=self._record.subject, version=int(schema), supported=SCHEMA)
-        run_id, replid, position, epoch = values
-        recorded = RecordedServer(run_id or "", replid or "", int(position or 0), int(epoch or 0))
-        behind = recorded.epoch < observed_epoch or recorded.position < observed_position
-        is_same = recorded.run_id == info["run_id"] and recorded.replid == info["master_replid"]
-        if recorded.epoch and is_same and not behind:
-            self.observe(recorded.epoch, recorded.position)
-            return recorded.epoch
+        run_id, replid = (text or "" for text in values[:2])
+        position, epoch = (int(number or 0) for number in values[2:])
+        behind = epoch < observed_epoch or position < observed_position
+        if epoch and not behind and run_id == info["run_id"] and replid == info["master_replid"]:
+            self.observe(epoch, position)
+            return epoch
         script, keys = self._record.script, self._record.keys
         arguments = script.arguments(
             **self._arguments,
-            read_run_id=recorded.run_id,
-            read_epoch=recorded.epoch,
+            read_run_id=run_id,
+            read_epoch=epoch,
             run_id=info["run_id"],
             replid=info["master_replid"],
-            may_have_forgotten=int(behind or self._may_have_forgotten(info, recorded)),
+            may_have_forgotten=int(behind or self._may_have_forgotten(info, run_id if epoch else "")),
             observed_epoch=observed_epoch,
             observed_position=observed_position,
         )
@@ -116,8 +107,8 @@ class ServerIdentity(HighWaterMark):
             self.check(execute)
             raise EpochMissing(str(error)) from error
 
-    def _may_have_forgotten(self, info: Mapping[str, str], recorded: RecordedServer) -> bool:
-        if recorded.run_id == info["run_id"] and recorded.epoch:
+    def _may_have_forgotten(self, info: Mapping[str, str], recorded_run_id: str) -> bool:
+        if recorded_run_id == info["run_id"]:
             # The same server process has forgotten something only if it was a replica in between.
             return _was_promoted(info)
         durable = self._is_durable and info.get("aof_enabled") == "1"
