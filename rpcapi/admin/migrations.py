@@ -23,6 +23,6 @@ def read_progress(session: Session, migrations: Iterable[Any]) -> dict[str, Copy
     progress: dict[str, CopyProgress] = {}
     for start in range(0, len(uuids), CHUNK):
         page = session.call(session.conductor.list_copies, uuids[start : start + CHUNK])
-        rows = zip(page.phases, page.total_mb, page.remaining_mb, page.copied_mb, strict=True)
-        progress |= dict(zip(page.migrations, (CopyProgress(*row) for row in rows), strict=True))
+        rows = page.rows("migrations", "phases", "total_mb", "remaining_mb", "copied_mb")
+        progress |= {migration: CopyProgress(*copy) for migration, *copy in rows}
     return progress

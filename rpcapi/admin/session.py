@@ -126,8 +126,7 @@ class Session:
         return [only]
 
     def partition_epochs(self) -> dict[str, int]:
-        reply = self.call(self.scheduler.list_partitions)
-        return dict(zip(reply.names, reply.epochs, strict=True))
+        return dict(self.call(self.scheduler.list_partitions).rows("names", "epochs"))
 
     def call(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
         """Call an API method in this run's context, with retries without a reply: every call is idempotent."""

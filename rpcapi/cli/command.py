@@ -58,6 +58,11 @@ class SessionCommand:
         """Log a line beside the output; ``gantt`` shows it unless -q, ``openstack`` with -v."""
         LOG.info(line)
 
+    def _load_formatter_plugins(self) -> Any:
+        plugins = super()._load_formatter_plugins()  # type: ignore[misc]  # only of commands with output
+        plugins["table"].obj = tables.TableFormatter()
+        return plugins
+
     def run(self, parsed_args: argparse.Namespace) -> int:
         try:
             code = super().run(parsed_args)  # type: ignore[misc]
@@ -77,16 +82,7 @@ class Command(SessionCommand, command.Command):
     """A command without output."""
 
 
-class _OutputCommand(SessionCommand):
-    """A command that prints in the format of -f."""
-
-    def _load_formatter_plugins(self) -> Any:
-        plugins = super()._load_formatter_plugins()  # type: ignore[misc]
-        plugins["table"].obj = tables.TableFormatter()
-        return plugins
-
-
-class Lister(_OutputCommand, lister.Lister):
+class Lister(SessionCommand, lister.Lister):
     """A command that prints a table of rows."""
 
     def produce_output(
@@ -96,7 +92,7 @@ class Lister(_OutputCommand, lister.Lister):
         return super().produce_output(parsed_args, column_names, rows)
 
 
-class ShowOne(_OutputCommand, show.ShowOne):
+class ShowOne(SessionCommand, show.ShowOne):
     """A command that prints the fields of one object."""
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Sequence[Any]) -> int:
@@ -138,8 +134,10 @@ def human_text(cell: Any) -> str:
     return cell.human_readable() if isinstance(cell, TableCell) else str(cell)
 
 
-def counts_cell(counts: Mapping[str, int]) -> TableCell:
+def counts_cell(counts: Mapping[str, int] | None) -> TableCell | None:
     """Return a cell with a line per word and its count, largest first."""
+    if counts is None:
+        return None
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return TableCell(dict(counts), "\n".join(f"{number} {word}" for word, number in ordered))
 
@@ -184,14 +182,9 @@ def _format_attempt(item: Any) -> str:
 
 def _json(value: Any) -> str:
     """Return a value as JSON; text that is not valid JSON stays as it is."""
-    if isinstance(value, str) and not _is_json(value):
-        return value
+    if isinstance(value, str):
+        try:
+            json.loads(value)
+        except ValueError:
+            return value
     return json.dumps(value, ensure_ascii=False)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True

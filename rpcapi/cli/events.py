@@ -66,8 +66,7 @@ class FollowEvents(Lister):
     def _start(self, args: argparse.Namespace) -> dict[str, LogPosition]:
         """Return the start position of each partition; raises UnknownPartition."""
         reply = self.session.call(self.session.scheduler.list_partitions)
-        columns = zip(reply.names, reply.epochs, reply.positions, strict=True)
-        present = {name: (epoch, position) for name, epoch, position in columns}
+        present = {name: (epoch, position) for name, epoch, position in reply.rows("names", "epochs", "positions")}
         after = dict(args.after)
         for name in (*after, *([args.partition] if args.partition else ())):
             if name not in present:

@@ -28,8 +28,7 @@ class _ListFunctions(Lister):
         reply = self.session.call(self.session.scheduler.list_filters, self.kind)
         self.show_message(f"Measured by worker {reply.worker} since its start; other workers measure separately")
         names = [name for name in reply.fields if name != "worker"]
-        columns = zip(*(getattr(reply, name) for name in names), strict=True)
-        rows = [dict(zip(names, values, strict=True)) for values in columns]
+        rows = [dict(zip(names, values, strict=True)) for values in reply.rows(*names)]
         return COLUMNS, [_row(row) for row in rows if row["enabled"] or parsed_args.all]
 
 

@@ -20,17 +20,11 @@ class ListPartitions(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         reply = self.session.call(self.session.scheduler.list_partitions)
-        rows = zip(
-            reply.names,
-            ["up" if available else "down" for available in reply.available],
-            reply.hosts,
-            reply.alive,
-            [None if claims is None else counts_cell(claims) for claims in reply.claims],
-            reply.epochs,
-            reply.positions,
-            strict=True,
-        )
-        return COLUMNS, list(rows)
+        rows = reply.rows("names", "available", "hosts", "alive", "claims", "epochs", "positions")
+        return COLUMNS, [
+            (name, "up" if available else "down", hosts, alive, counts_cell(claims), epoch, position)
+            for name, available, hosts, alive, claims, epoch, position in rows
+        ]
 
 
 class AcknowledgeEpoch(Command):
