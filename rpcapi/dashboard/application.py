@@ -71,7 +71,7 @@ class Dashboard:
         is_secure: bool,
     ) -> None:
         self._session = session
-        self._routes = [(route, re.compile(route.pattern)) for route in routes]
+        self._routes = routes
         self._sign_in = sign_in
         self._logins = logins
         self._templates = templates
@@ -118,8 +118,8 @@ class Dashboard:
 
     def _serve(self, request: Request, login: LoginSession) -> Response:
         methods = set()
-        for route, pattern in self._routes:
-            match = pattern.fullmatch(request.path_info)
+        for route in self._routes:
+            match = re.fullmatch(route.pattern, request.path_info)
             if match is None:
                 continue
             methods.add(route.method)

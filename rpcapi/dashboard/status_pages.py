@@ -37,10 +37,10 @@ class StatusPages:
         return Page("overview.html", values)
 
     def services(self, request: PageRequest) -> Page:
-        listed, now = self._cluster.hosts.get(), now_ms()
+        listed = self._cluster.hosts.get()
         rows = sorted(
             (
-                _service(partition, name, document, now)
+                _service(partition, name, document)
                 for partition, part in listed.partitions.items()
                 for name, document in part.services.items()
             ),
@@ -52,6 +52,7 @@ class StatusPages:
             "agent_count": sum(row["binary"] == AGENT for row in rows),
             "partitions": self._partitions(listed),
             "replica_lags": self._exporters.replica_lags.get(),
+            "now_ms": now_ms(),
         }
         return Page("services.html", values)
 
@@ -79,15 +80,11 @@ class StatusPages:
         return partitions
 
 
-def _service(partition: str | None, name: str, document: Mapping[str, Any], now: int) -> dict[str, Any]:
-    reported = document.get("last_report_ms")
+def _service(partition: str | None, name: str, document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "binary": document.get("binary", ""),
         "host": host_of(name, document),
         "state": host_list.state_of(document),
-        "reason": document.get("disabled_reason") or document.get("refusal"),
-        "report_age": None if reported is None else max(0, now - reported) / 1000,
-        "clock_offset": document.get("clock_offset_ms"),
-        "versions": {topic: version for topic, version in (document.get("rpc_versions") or {}).items() if version},
         "partition": partition,
+        "document": document,
     }
