@@ -17,7 +17,8 @@ from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking, ending
 
-SMALL = ("--hosts", "60", "--clients", "2", "--workers", "1", "--batch", "3", "--seconds", "0.05")
+# Blocks are longer than the ticks in which processor time is counted.
+SMALL = ("--hosts", "60", "--clients", "2", "--workers", "1", "--batch", "3", "--seconds", "0.2")
 
 
 @pytest.mark.parametrize("bus", ["embedded", pytest.param("rabbit", marks=pytest.mark.long)])
