@@ -52,7 +52,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "audit_nova": _by(OPERATOR),
         "list_filters": _by(OPERATOR, READER),
         # Shows the claims of all projects.
-        "list_partitions": _by(CLIENT, OPERATOR, READER),
+        "list_partitions": _by(CLIENT, CONDUCTOR, OPERATOR, READER),
         "update_resource_stats": _by(AGENT, host="name"),
         "exchange_stamps": _by(CONDUCTOR),
         "report_service": _by(CONDUCTOR),
