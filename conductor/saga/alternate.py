@@ -51,8 +51,11 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
 
 
 def _may_have_returned(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
-    """Return whether a moving instance may run on its source again, since a return that this store has forgotten."""
-    return instance.open_migration is not None and not saga_pass.is_certain(instance)
+    """Return whether a moving instance may run on its source again, since a return that this store has forgotten.
+
+    Not if its destination was selected in this epoch.
+    """
+    return instance.open_migration is not None and instance.certain_epoch != saga_pass.epoch
 
 
 def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[InstanceRecord]:
