@@ -12,6 +12,7 @@ import importlib
 import itertools
 import json
 import os
+import pkgutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,7 @@ from typing import Any
 
 SERVICES = {"compute": "compute_agent", "conductor": "conductor", "scheduler": "scheduler_svc"}
 RIG = "GANTT_RIG"
+FACTORY = "GANTT_RIG_FACTORY"  # of the daemon's service, as package.module:name
 
 
 def rig(
@@ -45,8 +47,7 @@ def make_service(conf: Any, index: int) -> Any:
         owner, _, method = path.partition(".")
         cls = getattr(importlib.import_module(module), owner)
         setattr(cls, method, _faulty(getattr(cls, method), values, numbers))
-    service = importlib.import_module(f"{SERVICES[os.environ['GANTT_RIGGED']]}.service")
-    return service.make_service(conf, index)
+    return pkgutil.resolve_name(os.environ[FACTORY])(conf, index)
 
 
 def _faulty(method: Callable[..., Any], values: dict[str, Any], numbers: Iterator[int]) -> Callable[..., Any]:
@@ -75,10 +76,14 @@ def _meet(values: dict[str, Any]) -> None:
 def main() -> int:
     """Run the daemon with this module's service factory."""
     name = sys.argv.pop(1)
-    os.environ["GANTT_RIGGED"] = name
     command = importlib.import_module(f"{SERVICES[name]}.cmd.{name}")
     run = command.run
-    command.run = lambda prog, factory, **options: run(prog, "tests.chaos.rigged:make_service", **options)
+
+    def run_rigged(prog: str, factory: str, **options: Any) -> Any:
+        os.environ[FACTORY] = factory
+        return run(prog, "tests.chaos.rigged:make_service", **options)
+
+    command.run = run_rigged
     return command.main()
 
 

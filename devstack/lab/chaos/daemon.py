@@ -11,6 +11,7 @@ import importlib
 import json
 import mmap
 import os
+import pkgutil
 import signal
 import struct
 import sys
@@ -30,6 +31,7 @@ _SCRIPT = "scheduler_svc.store.redis.connect:RedisConnection.run"
 
 CONTROL = "GANTT_CHAOS"
 PROGRAM = "GANTT_CHAOS_PROGRAM"
+FACTORY = "GANTT_CHAOS_FACTORY"  # of the daemon's service, as package.module:name
 SERVICES = {"compute": "compute_agent", "conductor": "conductor", "scheduler": "scheduler_svc"}
 NO_OFFSET = struct.pack("d", 0.0)
 
@@ -115,7 +117,7 @@ def make_service(conf: Any, index: int) -> Any:
         owner, _, method = path.partition(".")
         cls = getattr(importlib.import_module(module), owner)
         setattr(cls, method, _with_phases(getattr(cls, method), target, control))
-    return importlib.import_module(f"{SERVICES[program]}.service").make_service(conf, index)
+    return pkgutil.resolve_name(os.environ[FACTORY])(conf, index)
 
 
 def _with_phases(method: Callable[..., Any], target: str, control: Path) -> Callable[..., Any]:
@@ -168,7 +170,12 @@ def main() -> int:
     _follow_offset(Path(os.environ[CONTROL]))
     command: Any = importlib.import_module(f"{SERVICES[program]}.cmd.{program}")
     run = command.run
-    command.run = lambda prog, factory, **options: run(prog, "devstack.lab.chaos.daemon:make_service", **options)
+
+    def run_wrapped(prog: str, factory: str, **options: Any) -> Any:
+        os.environ[FACTORY] = factory
+        return run(prog, "devstack.lab.chaos.daemon:make_service", **options)
+
+    command.run = run_wrapped
     return int(command.main())
 
 

@@ -66,6 +66,9 @@ class StubSession:
     def call(self, method, *args, **values):
         return method(None, *args, **values)
 
+    def get_state(self, namespace, name):
+        return self.scheduler.get_host_state(None, namespace, name)
+
     def list_all(self, method, items, *args):
         yield from getattr(method(None, *args), items)
 
