@@ -53,10 +53,10 @@ def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[I
 def _settle_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord | None:
     """Return the record set to settle with a claim in another partition, or to look again later; None without one."""
     try:
-        found = find_elsewhere(saga_pass, instance)
+        elsewhere = find_elsewhere(saga_pass, instance)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    return None if found is None else moves.settle_without_move(instance, FORGOTTEN)
+    return None if elsewhere is None else moves.settle_without_move(instance, FORGOTTEN)
 
 
 def _change(

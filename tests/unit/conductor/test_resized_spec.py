@@ -49,8 +49,8 @@ def test_server_keeps_its_placement_image_and_attachments():
     resized = resize_spec(
         server, spec(flavor="big", resources=BIG, groups={"2": {"resources": {"VGPU": 1}}}, **elsewhere)
     )
-    kept = objects.RequestSpec.fields.keys() - {*OF_FLAVOR, "requested_destination"}
-    assert {name: getattr(resized, name) for name in kept} == {name: getattr(server, name) for name in kept}
+    unchanged = objects.RequestSpec.fields.keys() - {*OF_FLAVOR, "requested_destination"}
+    assert {name: getattr(resized, name) for name in unchanged} == {name: getattr(server, name) for name in unchanged}
     assert (resized.flavor, resized.resources) == ("big", BIG)
     assert resized.groups.keys() == {"vol", "port", "2"}, "the group of the former flavor is gone"
     assert resized.groups_policy == "none"
