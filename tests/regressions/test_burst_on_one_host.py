@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from devstack.lab import default_driver
 from rpcapi import errors
 from rpcapi.resources.claims import INSTANCE, UNTYPED
 from scheduler_svc.core.drivers.filter import FilterDriver
@@ -109,6 +110,18 @@ def test_selection_without_a_claim_counts_no_build(burst):
         burst.select_without_a_claim(burst.call(number))
     burst.select(burst.call(3))
     assert burst.hosts == {"idle": 4}
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_equal_nodes_get_one_equal_server_each_by_default(count):
+    nodes = [f"n{number}" for number in range(8)]
+    policy = SchedulingPolicy(default_driver.default())
+    partition = HostPartition({name: node(SIZES) for name in nodes})
+    replica = FollowingReplicaView(partition.store, policy.driver.reads)
+    scheduler = PartitionScheduler(partition.store, replica, SchedulingLimits())
+    calls = [selection_call(count, 100 * number, replace(request(), id=f"r{number}")) for number in range(8 // count)]
+    prepared = [result for call in calls for result in select(scheduler, call, policy=policy).prepared]
+    assert sorted(result.host for result in prepared) == nodes
 
 
 @pytest.mark.parametrize("count", [1, 5])
