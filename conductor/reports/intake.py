@@ -39,7 +39,7 @@ from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, Sag
 from rpcapi import errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
-from rpcapi.objects.copy import PHASES
+from rpcapi.objects.copy import FAILED, PHASES
 from rpcapi.resources import names
 from rpcapi.resources.claims import MAX_INSTANCES
 from rpcapi.resources.inventory import MAX_AMOUNT
@@ -243,7 +243,7 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
         return _end_incoming(instance)
     if result.kind not in STATES:
         return _apply_failure(instance, result)
-    if result.copy_phase:  # the reason is of a live migration that this store has lost
+    if result.copy_phase == FAILED:  # the reason is of a live migration that this store has lost
         result = result._replace(reason="")
     if result.migration and instance.step == SagaStep.ABORT:  # ABORT reads the claims first
         return None

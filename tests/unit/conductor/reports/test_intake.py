@@ -146,6 +146,9 @@ def test_failure_of_a_forgotten_copy_is_no_reason_of_its_server() -> None:
     rebuilt = apply_result(REBOOTING, copied)
     assert rebuilt is not None
     assert (rebuilt.status, rebuilt.reason) == (InstanceStatus.ACTIVE, None)
+    copying = apply_result(REBOOTING, copied._replace(copy_phase="running", reason="NUMA cell 0"))
+    assert copying is not None
+    assert copying.reason == "NUMA cell 0"  # what the host assigned
 
 
 def test_source_ends_while_the_deletion_of_its_server_begins_the_move_again() -> None:
