@@ -37,7 +37,7 @@ def apply_transitions(
         elif transition.action == END:
             guest_manager.end_attempts([attempt.to_ended_by_request(guest_manager.journal.clock(), request_id)])
         elif _is_outside_its_move(attempt, transition):
-            guest_manager.journal.put([replace(attempt, transition=transition.number)])
+            _put_change(guest_manager, attempt, replace(attempt, transition=transition.number))
             guest_manager.journal.report_again(attempt.ref)
         elif transition.action == STOP:
             _stop(guest_manager, _follow(guest_manager, attempt, transition))
@@ -62,11 +62,15 @@ def _is_outside_its_move(attempt: Attempt, transition: GuestTransition) -> bool:
 def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTransition) -> Attempt:
     numbered = replace(attempt, transition=transition.number)
     changed = numbered.to_end_of_move(transition.migration, transition.role)
-    if changed != attempt:
-        guest_manager.journal.put([changed])
+    _put_change(guest_manager, attempt, changed)
     if changed.role is ClaimRole.ONLY:
         guest_manager.hypervisor.copies.pop(changed.ref, None)
     return changed
+
+
+def _put_change(guest_manager: GuestManager, attempt: Attempt, changed: Attempt) -> None:
+    if changed != attempt:  # a repeated message costs no durable write
+        guest_manager.journal.put([changed])
 
 
 def _discard_memory(guest_manager: GuestManager, attempt: Attempt) -> None:
