@@ -46,7 +46,10 @@ def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[I
     changed: list[InstanceRecord] = []
     for instance in instances:
         settled = None if saga_pass.is_certain(instance) else _settle_elsewhere(saga_pass, instance)
-        (ending if settled is None else changed).append(settled or instance)
+        if settled is None:
+            ending.append(instance)
+        else:
+            changed.append(settled)
     return [*_change(saga_pass, ending, lambda client: client.end_moves, _ended), *changed]
 
 

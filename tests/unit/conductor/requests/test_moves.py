@@ -390,11 +390,7 @@ def test_forgotten_return_leaves_the_server_on_its_source(cluster: SimulatedClus
 def test_later_destination_that_the_store_forgot_keeps_the_server(cluster: SimulatedCluster) -> None:
     # Given a server on the alternate of a first destination, and records from before that
     uuid = UUIDS[0]
-    cluster.hosts.behaviours[uuid, 2] = "refused"
-    cluster.migrate([uuid])
-    advance_to(cluster, uuid, SagaStep.WAIT)
-    records = cluster.copy_records()
-    cluster.settle()
+    records = move_to_alternate(cluster, uuid, SagaStep.WAIT)
     host = cluster.record(uuid).host
     # When the first destination is silent, according to these records
     cluster.restore_records(records)
@@ -407,11 +403,7 @@ def test_later_destination_that_the_store_forgot_keeps_the_server(cluster: Simul
 def test_deletion_ends_an_alternate_that_the_store_forgot(cluster: SimulatedCluster) -> None:
     # Given a server that is to return from the alternate of a destination, and records from before
     uuid = UUIDS[0]
-    cluster.hosts.behaviours[uuid, 2] = "refused"
-    cluster.migrate([uuid])
-    advance_to(cluster, uuid, SagaStep.STOP_SOURCE)
-    records = cluster.copy_records()
-    cluster.settle()
+    records = move_to_alternate(cluster, uuid, SagaStep.STOP_SOURCE)
     cluster.revert([uuid])
     cluster.work()
     cluster.restore_records(records)
@@ -432,6 +424,16 @@ def test_deletion_ends_an_alternate_that_the_store_forgot(cluster: SimulatedClus
     assert cluster.statuses(UUIDS) == ["DELETED", "ACTIVE"]
     assert cluster.hosts.running_guests_of(uuid) == []
     cluster.check(UUIDS)
+
+
+def move_to_alternate(cluster: SimulatedCluster, uuid: str, step: SagaStep) -> dict[str, Any]:
+    """Move a server whose first destination refuses it; return the records from when it was in ``step``."""
+    cluster.hosts.behaviours[uuid, 2] = "refused"
+    cluster.migrate([uuid])
+    advance_to(cluster, uuid, step)
+    records = cluster.copy_records()
+    cluster.settle()
+    return records
 
 
 def advance_to(cluster: SimulatedCluster, uuid: str, step: SagaStep) -> None:
