@@ -175,4 +175,4 @@ def _intervals(conf: cfg.ConfigOpts) -> AgentIntervals:
 
 def _isolation_timeout(conf: cfg.ConfigOpts) -> float:
     """Return the timeout in seconds: longer than the report pauses, in which an idle agent makes no calls."""
-    return max(conf.compute.isolation_timeout, PAUSES_BEFORE_ISOLATION * conf.compute.report_interval)
+    return float(max(conf.compute.isolation_timeout, PAUSES_BEFORE_ISOLATION * conf.compute.report_interval))

@@ -69,5 +69,5 @@ def _reduce_capacity(inventory: Inventory, amount: int) -> Inventory:
 
 def _physical_class(name: str) -> str:
     if name.startswith(PAGES):
-        return MEMORY_MB
-    return VCPU if name == PCPU else name
+        return str(MEMORY_MB)
+    return str(VCPU if name == PCPU else name)

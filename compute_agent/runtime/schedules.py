@@ -141,7 +141,8 @@ class ReportSchedule:
 
     def register(self, stopping: threading.Event) -> int:
         """Send the first report and return the epoch; waits for an unavailable scheduler."""
-        return wait_for("The scheduler", self._reporter.report, stopping, retry_on=(CallUnanswered,)).epoch
+        answer = wait_for("The scheduler", self._reporter.report, stopping, retry_on=(CallUnanswered,))
+        return int(answer.epoch)
 
     def begin(self) -> None:
         """Report at intervals. The first pause is random, so that hosts started together spread their reports."""

@@ -125,7 +125,7 @@ class ServiceHost:
             self.advance()
 
     def _backoff(self) -> float:
-        longest = min(self._intervals().retry_max, FIRST_RETRY * 2 ** min(self._failures - 1, 20))
+        longest: float = min(self._intervals().retry_max, FIRST_RETRY * 2 ** min(self._failures - 1, 20))
         return longest * random.uniform(0.5, 1.0)
 
     def _report_assignment_changes(self) -> None:

@@ -27,7 +27,9 @@ class HostEndpoint(ConductorEndpoint):
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
     ) -> objects.GuestPage:
-        return self._parts.clients.call_agent(ctxt, host, self._parts.clients.compute.list_guests, marker, limit)
+        clients = self._parts.clients
+        page: objects.GuestPage = clients.call_agent(ctxt, host, clients.compute.list_guests, marker, limit)
+        return page
 
     @expose
     def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:

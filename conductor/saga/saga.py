@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from oslo_log import log
 
 from conductor import metrics, milestones
+from conductor.claim_answers import MAX_REFS
 from conductor.parts import ServiceClients
 from conductor.saga import (
     abort,
     alternate,
     cast,
-    claims,
     copy_guests,
     group_moves,
     move_claims,
@@ -42,7 +42,7 @@ MOVES = 100  # Claims of a call, changed by a single script.
 
 STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     # Steps that free capacity come first.
-    (SagaStep.ABORT, abort.abort, claims.MAX_REFS // 2),  # two claims per instance
+    (SagaStep.ABORT, abort.abort, MAX_REFS // 2),  # two claims per instance
     (SagaStep.TERMINATE, move_guests.terminate, MESSAGES),
     (SagaStep.END_SOURCE, move_guests.end_source, MESSAGES),
     (SagaStep.POWER, power.change_power, MESSAGES),

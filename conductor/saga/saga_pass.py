@@ -25,7 +25,8 @@ MAX_RETRY_MS = 30_000
 
 
 def load_spec(primitive: Mapping[str, Any]) -> objects.RequestSpec:
-    return GanttObject.obj_from_primitive(dict(primitive)).complete()
+    spec: objects.RequestSpec = GanttObject.obj_from_primitive(dict(primitive))
+    return spec.complete()
 
 
 def instance_spec(instance: InstanceRecord, request: BuildRequestRecord) -> objects.RequestSpec:

@@ -164,7 +164,7 @@ def _dump(values: Mapping[str, Any]) -> str:
 
 
 def _load(text: str, record: str, known_names: Collection[str]) -> dict[str, Any]:
-    values = json.loads(text)
+    values: dict[str, Any] = json.loads(text)
     schema = values.pop("schema", None)
     if schema != SCHEMA:
         raise errors.NewerRecord(record=record, why=f"it has schema {schema}; this conductor supports {SCHEMA}")

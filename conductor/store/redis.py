@@ -127,7 +127,7 @@ class RedisConductorStore(ConductorStore):
             raise admission.overloaded(waiting, len(uuids), oldest_ms)
         if answer == "recorded":
             self._connection.identity.observe(0, int(details[0]))
-        return answer == "recorded"
+        return bool(answer == "recorded")
 
     def take(
         self, owner: str, limit: int, max_instances: int = UNLIMITED, max_building: int = UNLIMITED

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from conductor.store import documents
 from conductor.store.interface import CHUNK
@@ -22,12 +23,12 @@ def amounts_text(amounts: Mapping[str, int]) -> str:
     return " ".join(f"{name}={amount}" for name, amount in amounts.items())
 
 
-def split_rows(size: int, flat: Iterable) -> Iterator[tuple]:
+def split_rows(size: int, flat: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
     """Yield rows of ``size`` words from a flat answer."""
     words = iter(flat)
     while row := tuple(islice(words, size)):
         yield row
 
 
-def chunks(items: Sequence) -> Iterator[list]:
+def chunks(items: Sequence[Any]) -> Iterator[list[Any]]:
     return (list(items[start : start + CHUNK]) for start in range(0, len(items), CHUNK))

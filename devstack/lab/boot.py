@@ -59,7 +59,7 @@ class BootBenchmark(ClusterBenchmark):
     )
 
     def count_steps(self, args: argparse.Namespace) -> int:
-        return block_size(args.singles) * (BLOCKS + 1) + 2 * args.orders * args.batch
+        return int(block_size(args.singles) * (BLOCKS + 1) + 2 * args.orders * args.batch)
 
     def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
         size = self.size(bus, args, args.hosts)
@@ -152,7 +152,7 @@ def _processor_s(work: Callable[[], None]) -> float:
 
 def _echo_processor_s(args: argparse.Namespace, transport: RPCTransport) -> float:
     """Return the processor seconds of an echo call, made by as many callers as request batches."""
-    calls = max(args.orders, LEAST_ECHOES)
+    calls: int = max(args.orders, LEAST_ECHOES)
     return _processor_s(lambda: _run_threads(args.callers, [_echo(transport)] * calls)) / calls
 
 
@@ -189,7 +189,7 @@ def _request_batches(callers: int, batches: Sequence[list[str]], client_conf: Pa
     _run_threads(callers, [request_some] * callers)
 
 
-def request_boot(session: Session, uuids: Sequence[str], **spec_fields: Any) -> None:
+def request_boot(session: Session, uuids: list[str], **spec_fields: Any) -> None:
     """Request servers of RESOURCES, or of other fields of a request spec."""
     session.new_request()
     spec = objects.RequestSpec.of(**{"resources": dict(RESOURCES), **spec_fields})

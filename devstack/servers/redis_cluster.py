@@ -131,7 +131,7 @@ class RedisCluster:
 
     def _knows_all(self, node: RedisServer) -> bool:
         info = _ask(node, "CLUSTER INFO")
-        return info["cluster_known_nodes"] == str(len(self.nodes)) and info["cluster_state"] == "ok"
+        return bool(info["cluster_known_nodes"] == str(len(self.nodes)) and info["cluster_state"] == "ok")
 
     def _agrees(self, node: RedisServer) -> bool:
         slots = _slots(node)
@@ -152,11 +152,11 @@ def _ask(node: RedisServer, *command: Any) -> Any:
 
 def _slots(node: RedisServer) -> list[Any]:
     # As two words, because redis-py would parse one word's reply differently in each version.
-    return _ask(node, "CLUSTER", "SLOTS")
+    return list(_ask(node, "CLUSTER", "SLOTS"))
 
 
 def _in_step(replica: RedisServer) -> bool:
-    return _ask(replica, "INFO", "replication").get("master_link_status") == "up"
+    return bool(_ask(replica, "INFO", "replication").get("master_link_status") == "up")
 
 
 def free_node_port() -> int:

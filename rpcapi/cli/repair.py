@@ -172,12 +172,16 @@ def _advice(difference: Difference) -> str:
 def _refs(difference: Difference) -> Any:
     from rpcapi import objects  # noqa: PLC0415 - lazy, see session
 
-    return objects.ClaimRefs.of(consumers=[difference.instance], attempts=[difference.attempt])
+    return objects.ClaimRefs.of(consumers=_instances(difference), attempts=[difference.attempt])
+
+
+def _instances(difference: Difference) -> list[str]:
+    return [] if difference.instance is None else [difference.instance]
 
 
 def _adopt(session: Session, difference: Difference) -> None:
     partition = session.get_state("service", difference.host).partition
-    session.call(session.conductor.adopt_instances, partition, difference.host, [difference.instance])
+    session.call(session.conductor.adopt_instances, partition, difference.host, _instances(difference))
 
 
 def _release(session: Session, difference: Difference) -> None:
@@ -193,7 +197,7 @@ _end_running_migration = partial(_end_migration, ends_running=True)
 
 
 def _compare(session: Session, difference: Difference) -> None:
-    session.call(session.conductor.compare_instances, [difference.instance])
+    session.call(session.conductor.compare_instances, _instances(difference))
 
 
 PLANS: Mapping[str, Callable[[ClusterReading, Difference], Act]] = {

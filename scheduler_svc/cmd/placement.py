@@ -14,7 +14,7 @@ COMMANDS = {"catalogue": "scheduler_svc.cmd.catalogue"}
 
 def workers(conf: cfg.ConfigOpts) -> int:
     """Return the number of worker processes."""
-    return conf.placement.workers
+    return int(conf.placement.workers)
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ from scheduler_svc import conf as scheduler_conf
 
 def workers(conf: cfg.ConfigOpts) -> int:
     """Return the number of worker processes."""
-    return conf.scheduler.workers
+    return int(conf.scheduler.workers)
 
 
 def main() -> int:

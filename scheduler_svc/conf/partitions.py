@@ -35,7 +35,7 @@ def url(conf: cfg.ConfigOpts, name: str) -> str:
     """Return the store URL of a partition. Raises BadConfiguration."""
     group = f"{PREFIX}{name}"
     conf.register_opts(OPTS, group=group)
-    return conf[group].url or conf.store.url
+    return str(conf[group].url or conf.store.url)
 
 
 def check(conf: cfg.ConfigOpts) -> None:

@@ -38,7 +38,7 @@ def check_versions(binary: str, versions: Any) -> Versions | None:
     missing = [client.TOPIC for client in SERVED.get(binary, ()) if client.TOPIC not in versions]
     if missing:
         raise errors.InvalidRequest(why=f"versions of {binary} must have topic {', '.join(missing)}")
-    return versions
+    return dict(versions)
 
 
 def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms: int) -> dict[str, Any]:

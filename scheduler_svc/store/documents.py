@@ -31,9 +31,9 @@ def is_same(first: Any, second: Any) -> bool:
 
 def decode(text: str | bytes, what: str) -> dict[str, Any]:
     """Decode a stored document; raise IncompatibleObject if a newer gantt wrote it."""
-    document = json.loads(text)
+    document: dict[str, Any] = json.loads(text)
     if document.get("schema") != SCHEMA:
-        raise errors.IncompatibleObject(name=f"stored {what}", version=document.get("schema"), supported=SCHEMA)
+        raise errors.IncompatibleObject(name=f"stored {what}", version=document.get("schema", "none"), supported=SCHEMA)
     return document
 
 

@@ -20,10 +20,10 @@ class VerbStore(Store):
         return self._read(lambda partition: partition.counts())
 
     def clock_lead(self) -> int:
-        return self._read(lambda partition: partition.lead_ms)
+        return int(self._read(lambda partition: partition.lead_ms))
 
     def clock_ms(self) -> int:
-        return self._run(lambda partition, now: now + partition.lead_ms)
+        return int(self._run(lambda partition, now: now + partition.lead_ms))
 
     def verify(self) -> Verification:
         self._run(lambda partition, now: partition.expire(now, ALL))

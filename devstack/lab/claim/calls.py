@@ -133,7 +133,7 @@ def send(client: redis.Redis, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
 def evalsha_us(client: redis.Redis) -> int:
     """Return the microseconds that the server has spent on scripts."""
     statistics: Any = client.info("commandstats")
-    return statistics.get("cmdstat_evalsha", {}).get("usec", 0)
+    return int(statistics.get("cmdstat_evalsha", {}).get("usec", 0))
 
 
 def empty_node(number: int) -> str:

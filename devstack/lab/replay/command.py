@@ -142,7 +142,8 @@ def _cluster() -> Any:
 
 def _make_placer(setup: ReplaySetup, policy: ReplayPolicy) -> contextlib.AbstractContextManager[Placer]:
     if setup.through == "cluster":
-        return _cluster().in_cluster(setup.hosts, policy)
+        placer: contextlib.AbstractContextManager[Placer] = _cluster().in_cluster(setup.hosts, policy)
+        return placer
     nodes = hosts.make_nodes(setup.hosts, shapes=setup.shapes)
     return (in_process.in_memory if setup.through == "memory" else in_process.in_redis)(nodes, policy)
 

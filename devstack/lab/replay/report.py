@@ -73,7 +73,7 @@ def _over_time(samples: Sequence[UsageSample]) -> dict[str, float]:
 
 
 def _mean(samples: Sequence[UsageSample], name: str) -> float:
-    return sum(getattr(sample, name) for sample in samples) / len(samples)
+    return float(sum(getattr(sample, name) for sample in samples) / len(samples))
 
 
 def draw(figure: Any, runs: Mapping[str, ReplayRun]) -> None:

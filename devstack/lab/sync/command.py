@@ -82,7 +82,8 @@ def measure_replicas(url: str, nodes: Nodes, workers: int, plan: ScheduledReport
 
 def _start(url: str) -> WorkerStart:
     with WorkerProcesses(1, worker_task(url, measure_baseline=True)) as worker:
-        return worker.receive(WAIT_SECONDS)[0]
+        start: WorkerStart = worker.receive(WAIT_SECONDS)[0]
+        return start
 
 
 def _report(reporter: WorkerProcesses, plan: ScheduledReports, bar: Any) -> ReportTimes:
@@ -196,7 +197,7 @@ def _rows(measurements: SyncMeasurements) -> Iterator[ResultRow]:
     )
 
     def median(name: str) -> float:
-        return statistics.median(getattr(start, name) for start in measurements.starts)
+        return float(statistics.median(getattr(start, name) for start in measurements.starts))
 
     yield ResultRow(
         "a worker's start, s",

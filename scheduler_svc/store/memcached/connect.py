@@ -42,7 +42,8 @@ class MemcachedConnection:
 
     def gets(self, key: str) -> tuple[bytes | None, bytes | None]:
         """Return (value, CAS token), or (None, None)."""
-        return self._run(lambda: self._client.gets(key))
+        value, token = self._run(lambda: self._client.gets(key))
+        return value, token
 
     def get_many(self, keys: Iterable[str]) -> Mapping[str, bytes]:
         key_list = list(keys)

@@ -114,15 +114,17 @@ class ProviderState:
 
     @property
     def parent(self) -> str | None:
-        return self.document["parent"]
+        parent: str | None = self.document["parent"]
+        return parent
 
     @property
     def root(self) -> str:
-        return self.document["root"]
+        return str(self.document["root"])
 
     @property
     def inventories(self) -> Mapping[str, Mapping[str, Any]]:
-        return self.document["inventories"]
+        inventories: Mapping[str, Mapping[str, Any]] = self.document["inventories"]
+        return inventories
 
     @property
     def changed_ms(self) -> int | None:

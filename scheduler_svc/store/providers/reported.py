@@ -47,7 +47,8 @@ def additions(before: Document, reported: Collection[str]) -> dict[str, Any]:
 
 
 def reported_traits(before: Document) -> Collection[str]:
-    return before.get("reported_traits", before["traits"])
+    traits: Collection[str] = before.get("reported_traits", before["traits"])
+    return traits
 
 
 def remaining(roots: Mapping[str, str], api: ApiProviders) -> dict[str, Document]:

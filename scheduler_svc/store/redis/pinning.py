@@ -6,7 +6,7 @@ from scheduler_svc.store.redis.connect import RedisConnection
 
 
 def pin(connection: RedisConnection, key: str, requested: str, *, ttl_ms: int, instead_of: str | None) -> str:
-    return connection.run("pin", key=key, partition=requested, ttl_ms=ttl_ms, replaceable=instead_of or "")
+    return str(connection.run("pin", key=key, partition=requested, ttl_ms=ttl_ms, replaceable=instead_of or ""))
 
 
 def group_home(

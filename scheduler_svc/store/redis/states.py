@@ -123,7 +123,7 @@ def _place(meta: Sequence[str | None]) -> tuple[int, int]:
 
 
 def settle_alive(connection: RedisConnection, living: Collection[str]) -> int:
-    return connection.run("alive", names=documents.encode(sorted(living)))
+    return int(connection.run("alive", names=documents.encode(sorted(living))))
 
 
 def note_clock(connection: RedisConnection, name: str, sent_ms: int) -> None:
@@ -182,7 +182,7 @@ def _write_state(
     done, recorded = connection.run("state", stale, namespace=namespace, name=name, version=version, document=text)
     if not done:
         raise namespaces.conflict(namespace, name, recorded, version)
-    return recorded
+    return int(recorded)
 
 
 def _word(namespace: str) -> str:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Table definitions. Documents are JSON strings; values that queries filter or sort by have own columns."""
 
+from typing import Any
+
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, PrimaryKeyConstraint, Table, Text
 
 METADATA = MetaData()
@@ -9,7 +11,7 @@ METADATA = MetaData()
 NAME = Text().with_variant(Text(collation="C"), "postgresql")
 
 
-def _table(name: str, *columns: Column) -> Table:
+def _table(name: str, *columns: Column[Any]) -> Table:
     head = (Column("partition", NAME, nullable=False), Column("name", NAME, nullable=False))
     return Table(name, METADATA, *head, *columns, PrimaryKeyConstraint("partition", "name"))
 

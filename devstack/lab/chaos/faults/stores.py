@@ -243,7 +243,7 @@ def _has_role(server: RedisServer, primary: RedisServer) -> bool:
         return False
     if server is primary:
         return bool(info["role"] == "master")
-    return info.get("master_port") == primary.port and info.get("master_link_status") == "up"
+    return bool(info.get("master_port") == primary.port and info.get("master_link_status") == "up")
 
 
 def _assign_role(server: RedisServer, primary: RedisServer) -> None:
