@@ -1,2 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC contract of gantt's services, also usable alone as a client library."""
+"""RPC contract of gantt's services, also usable alone as a client library.
+
+A program imports this package: sessions with a cluster, request specs, flavors and the base class of errors. They load
+on first use, because services import only the modules that they need. The types of messages are in
+:mod:`rpcapi.objects`, all errors in :mod:`rpcapi.errors`.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["GanttError", "RequestSpec", "Session", "build_spec"]
+
+if TYPE_CHECKING:
+    from rpcapi.admin.session import Session
+    from rpcapi.errors import GanttError
+    from rpcapi.objects import RequestSpec
+    from rpcapi.spec_builder.builder import build_spec
+else:
+    _MODULES = {
+        "GanttError": "rpcapi.errors",
+        "RequestSpec": "rpcapi.objects",
+        "Session": "rpcapi.admin.session",
+        "build_spec": "rpcapi.spec_builder.builder",
+    }
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_MODULES[name]), name)

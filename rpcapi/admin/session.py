@@ -6,7 +6,7 @@ import getpass
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import oslo_messaging as messaging
 import tenacity
@@ -24,6 +24,8 @@ from rpcapi.spec_builder.flavors import BUILT_IN, Flavor
 from rpcapi.spec_builder.images import Image
 
 LOG = logging.getLogger("gantt.cli")
+P = ParamSpec("P")
+ResultT = TypeVar("ResultT")
 ATTEMPTS = 3
 PAGE = 1000
 PAGE_OF_DECISIONS = 100  # decisions about many instances are large
@@ -128,7 +130,9 @@ class Session:
     def partition_epochs(self) -> dict[str, int]:
         return dict(self.call(self.scheduler.list_partitions).rows("names", "epochs"))
 
-    def call(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
+    def call(
+        self, method: Callable[Concatenate[context.RequestContext, P], ResultT], *args: P.args, **values: P.kwargs
+    ) -> ResultT:
         """Call an API method in this run's context, with retries without a reply: every call is idempotent."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(NO_ANSWER),
@@ -182,6 +186,12 @@ class Session:
         """Start a new request; return its id, which later calls carry."""
         self.__dict__.pop("ctxt", None)
         return self.ctxt.request_id
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         if "transport" in vars(self):

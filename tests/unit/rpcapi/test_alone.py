@@ -129,3 +129,13 @@ def test_library_works_without_dependencies_of_the_services():
 
 def test_backend_is_loaded_by_its_entry_point():
     assert run(BACKEND_SCRIPT) == "('the transport', '1.0', 'explain')"
+
+
+def test_public_names_load_on_first_use():
+    script = """
+import sys
+import rpcapi
+early = [name for name in ("oslo_messaging", "oslo_config") if name in sys.modules]
+print(early, [getattr(rpcapi, name).__name__ for name in rpcapi.__all__], hasattr(rpcapi, "Unknown"))
+"""
+    assert run(script) == "[] ['GanttError', 'RequestSpec', 'Session', 'build_spec'] False"
