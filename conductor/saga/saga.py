@@ -106,34 +106,23 @@ class BuildSaga:
                 LOG.info("Took over this request: the lease of its conductor expired")
                 new = False
             for step, run_step, max_instances in STEPS:
-                self._run_step(
-                    lease,
-                    saga_pass,
-                    [instance for instance in work.instances if instance.step == step],
-                    run_step,
-                    max_instances,
-                )
+                due = [instance for instance in work.instances if instance.step == step]
+                for start in range(0, len(due), max_instances):
+                    self._run_step(lease, saga_pass, due[start : start + max_instances], run_step)
 
     def _run_step(
-        self,
-        lease: RequestLease,
-        saga_pass: SagaPass,
-        due: Sequence[InstanceRecord],
-        run_step: StepFunction,
-        max_instances: int,
+        self, lease: RequestLease, saga_pass: SagaPass, group: Sequence[InstanceRecord], run_step: StepFunction
     ) -> None:
-        for start in range(0, len(due), max_instances):
-            group = due[start : start + max_instances]
-            step = group[0].step.value
-            metrics.STEPS.labels(step).inc()
-            metrics.STEP_AGE.labels(step).observe(max(0, saga_pass.now_ms - group[0].updated_ms) / 1000)
-            # The write skips records that changed meanwhile; the next pass runs their new steps.
-            with (
-                metrics.STEP_SECONDS.labels(step).time(),
-                tracing.span(f"conductor.{step}", saga_pass.request.request_id),
-            ):
-                changed = run_step(saga_pass, group)
-            milestones.report_changes(group, changed, self._write(lease, changed).stale)
+        step = group[0].step.value
+        metrics.STEPS.labels(step).inc()
+        metrics.STEP_AGE.labels(step).observe(max(0, saga_pass.now_ms - group[0].updated_ms) / 1000)
+        # The write skips records that changed meanwhile; the next pass runs their new steps.
+        with (
+            metrics.STEP_SECONDS.labels(step).time(),
+            tracing.span(f"conductor.{step}", saga_pass.request.request_id),
+        ):
+            changed = run_step(saga_pass, group)
+        milestones.report_changes(group, changed, self._write(lease, changed).stale)
 
     def _write(self, lease: RequestLease, changed: Sequence[InstanceRecord]) -> WriteResult:
         """Write records of the leased request last: their group members in other requests come first."""
