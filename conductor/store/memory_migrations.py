@@ -16,10 +16,10 @@ class MemoryMigrations:
     def keep(self, migration: MigrationRecord, sequence: int, now: int, retention_ms: int) -> None:
         """Store the migration of a written instance; ``sequence`` applies to a new migration."""
         old = self.records.get(migration.uuid)
-        created = (old.sequence, old.created_ms) if old else (sequence, now)
-        record = replace(migration, sequence=created[0], created_ms=created[1], updated_ms=now)
-        if old is None or replace(record, updated_ms=old.updated_ms) != old:
-            self.records[migration.uuid] = record
+        times = (old.sequence, old.created_ms, old.updated_ms) if old else (sequence, now, now)
+        record = replace(migration, sequence=times[0], created_ms=times[1], updated_ms=times[2])
+        if record != old:
+            self.records[migration.uuid] = replace(record, updated_ms=now)
         if record.has_ended:
             self.ends.setdefault(migration.uuid, now + retention_ms)
 
