@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base class and field types of all versioned objects of gantt."""
 
-import copy
 import functools
 import json
 from collections.abc import Iterator, Sequence
-from types import NoneType
 from typing import Any, Self
 
 from oslo_versionedobjects import base, fields
@@ -138,7 +136,7 @@ def check_actions(actions: Sequence[str], allowed: Sequence[str], numbers: Seque
 
 
 def _copy_default(default: Any) -> Any:
-    return default if isinstance(default, (str, int, float, NoneType)) else copy.deepcopy(default)
+    return default.copy() if isinstance(default, (list, dict)) else default
 
 
 class _Json(fields.FieldType):
@@ -178,7 +176,7 @@ class _List(fields.FieldType):
         self.kinds = (kind, type(None)) if nullable else (kind,)
 
     def coerce(self, obj: Any, attr: str, value: Any) -> Any:
-        if not isinstance(value, (list, tuple)) or any(type(item) not in self.kinds for item in value):
+        if not isinstance(value, (list, tuple)) or not {*map(type, value)}.issubset(self.kinds):
             names = " or ".join(kind.__name__ for kind in self.kinds)
             raise ValueError(f"Field {attr} must be a list of {names}")
         return list(value)
