@@ -87,7 +87,7 @@ class MovesCluster(LiveCluster):
         self.last: dict[str, Callable[[], None]] = {}  # by instance, the last request to move it
         self._folders = itertools.count(1)
         self._mark: Any = None
-        self._record_mark: dict[str, Any] | None = None
+        self._record_mark: bytes | None = None
         self._has_forgotten = False  # claims that were released may be back until their hosts have audited
         self._has_forgotten_records = False  # records may be wrong until they are compared with the claims
         self.unverified: list[tuple[str, objects.ClaimRefs]] = []
@@ -399,7 +399,7 @@ class MovesCluster(LiveCluster):
         if failure in (LOST_REPORT, LOST_ANSWER):
             self.hosts.report_fate = failure
             return
-        self.hosts.rigs[host].profile = replace(CONVERGES, **({failure: 1.0} if failure else {}))
+        self.hosts.rigs[host].profile = replace(CONVERGES, **{failure: 1.0}) if failure else CONVERGES
 
     def audit(self, host: str) -> None:
         """Let a host audit, and the conductor check what is unverified."""

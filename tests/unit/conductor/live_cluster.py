@@ -100,8 +100,13 @@ class StoreClaims(FakeClaims):
 
 def _named(method: str, values: Sequence[Any]) -> dict[str, Any]:
     """Return the arguments of a method of ComputeAPI after context and host, by their names, as they are sent."""
+    return dict(zip(_names(method), values, strict=False))
+
+
+@functools.cache
+def _names(method: str) -> list[str]:
     _self, _ctxt, _host, *names = inspect.signature(getattr(ComputeAPI, method)).parameters
-    return dict(zip(names, values, strict=False))
+    return names
 
 
 class AgentHosts:

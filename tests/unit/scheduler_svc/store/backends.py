@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partitions under test for the memory and Redis backends: a new partition, its clock, and its faults."""
 
-import copy
 import json
+import pickle
 import uuid
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,6 @@ import redis
 from devstack.servers.redis import RedisServer
 from devstack.users.redis_users import ADMIN
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
@@ -36,9 +35,9 @@ def memory_partition(*, partition: str = "p1", **options: Any) -> StorePartition
     def step_clock(step_ms: int) -> None:
         clock.now += step_ms
 
-    def forget_since(mark: MemoryPartition) -> int:
+    def forget_since(mark: bytes) -> int:
         epoch, position = store.state.epoch, store.state.position
-        store.state = copy.deepcopy(mark)
+        store.state = pickle.loads(mark)  # noqa: S301 - of mark
         store.state.epoch, store.state.position = epoch, position  # both survive: every worker has observed them
         return store.begin_epoch()
 
@@ -48,8 +47,8 @@ def memory_partition(*, partition: str = "p1", **options: Any) -> StorePartition
         if consumer in store.state.deadlines:
             store.state.deadlines[consumer] = 1
 
-    def mark() -> MemoryPartition:
-        return copy.deepcopy(store.state)
+    def mark() -> bytes:
+        return pickle.dumps(store.state)
 
     return StorePartition(store, time, wait_until, store.begin_epoch, mark, forget_since, pass_deadline_of, step_clock)
 
