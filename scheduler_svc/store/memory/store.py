@@ -70,4 +70,5 @@ class MemoryStore(VerbStore):
     def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         with self._changed:
             # A copy for the caller alone; copy.deepcopy takes five times as long.
-            return pickle.loads(pickle.dumps(verb(self.state, *arguments, **options)))  # noqa: S301 - its own bytes
+            copied: T = pickle.loads(pickle.dumps(verb(self.state, *arguments, **options)))  # noqa: S301 - its own bytes
+            return copied
