@@ -63,7 +63,7 @@ class RequestContext(oslo_context.RequestContext):
         }
 
     def get_logging_values(self) -> dict[str, Any]:
-        return {key: "-" if value is None else value for key, value in super().get_logging_values().items()}
+        return {key: "-" if value in (None, "") else value for key, value in super().get_logging_values().items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], **kwargs: Any) -> "RequestContext":

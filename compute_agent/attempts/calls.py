@@ -3,9 +3,10 @@
 
 import copy
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import oslo_messaging as messaging
 from oslo_log import log
@@ -71,8 +72,7 @@ class ServiceCalls:
         """
         if self._timeout.is_over:
             raise CallUnanswered(f"{method} is left to the next agent")
-        ctxt = _context(attempts).with_timeout(self._timeout.timeout)
-        ctxt.host_uuid = self._host_uuid
+        ctxt = _context(attempts, deadline=time.time() + self._timeout.timeout, host_uuid=self._host_uuid)
         ctxt.update_store()
         sent_at = self.isolation.now()
         try:
@@ -91,9 +91,8 @@ class ServiceCalls:
         return reply
 
 
-def _context(attempts: Sequence[Attempt]) -> RequestContext:
+def _context(attempts: Sequence[Attempt], **values: Any) -> RequestContext:
     if not attempts:
-        return context.new()
-    owner = attempts[0].owner
-    request_id = {"request_id": attempts[0].request_id} if attempts[0].request_id else {}
-    return context.new(owner.get("project", ""), owner.get("user", ""), **request_id)
+        return context.new(**values)
+    owner, request_id = attempts[0].owner, attempts[0].request_id or None
+    return context.new(owner.get("project", ""), owner.get("user", ""), request_id=request_id, **values)

@@ -3,6 +3,7 @@
 
 import functools
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -105,8 +106,8 @@ class SagaPass:
         return destination_spec(spec, migration, self.clients.partition)
 
     def context(self) -> RequestContext:
-        request_context = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
-        return request_context.with_timeout(self.limits.call_s)
+        deadline, request = time.time() + self.limits.call_s, self.request
+        return context.new(request.project, request.user, request_id=request.request_id, deadline=deadline)
 
     def is_certain(self, instance: InstanceRecord) -> bool:
         """Return whether the record names every attempt that a host may run."""
