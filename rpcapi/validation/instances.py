@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Validation of number, uuids and names of a request's instances."""
 
-import uuid as uuid_module
+import re
 from typing import Any
 
 from rpcapi import errors
 
 MAX_NAME = 255
+CANONICAL_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def check_count(count: Any, maximum: int) -> None:
@@ -20,10 +21,7 @@ def check_count(count: Any, maximum: int) -> None:
 
 def is_uuid(text: Any) -> bool:
     """Return whether ``text`` is a canonical uuid: lower case, with hyphens."""
-    try:
-        return isinstance(text, str) and str(uuid_module.UUID(text)) == text
-    except ValueError:
-        return False
+    return isinstance(text, str) and CANONICAL_UUID.fullmatch(text) is not None
 
 
 def check_uuid(text: Any, what: str = "instance") -> None:
