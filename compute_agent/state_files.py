@@ -13,8 +13,8 @@ def replace(path: Path, text: str) -> None:
     """Replace the content atomically and durably; after OSError it is old unless only the folder's sync failed."""
     fresh = path.with_name(f".{path.name}.new")
     try:
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with fresh.open("wb") as file:
+            file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)

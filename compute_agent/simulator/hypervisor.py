@@ -203,7 +203,7 @@ def _file_name(ref: AttemptRef) -> str:
 
 def _read(path: Path) -> Guest:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_bytes().decode())
         if isinstance(document, dict):
             check_fields(path, document, Guest.__dataclass_fields__)
         guest = Guest(**document)
