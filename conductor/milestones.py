@@ -48,10 +48,10 @@ def _ended_migration(record: InstanceRecord) -> MigrationRecord | None:
 
 
 def _log_errors(failed: Collection[InstanceRecord]) -> None:
-    reasons = Counter(" ".join((record.reason or "no reason recorded").split()) for record in failed)
-    for reason, count in reasons.most_common(MAX_REASONS):
+    reasons = Counter(" ".join((record.reason or "no reason recorded").split()) for record in failed).most_common()
+    for reason, count in reasons[:MAX_REASONS]:
         LOG.info("%d instances are %s: %s", count, InstanceStatus.ERROR, reason)
-    other_count = sum(count for _, count in reasons.most_common()[MAX_REASONS:])
+    other_count = sum(count for _, count in reasons[MAX_REASONS:])
     if other_count:
         LOG.info(
             "%d instances are %s for other reasons: 'gantt server list' shows them", other_count, InstanceStatus.ERROR
