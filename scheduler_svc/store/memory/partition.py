@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """State of a partition in dictionaries."""
 
-import heapq
 from collections import OrderedDict, deque
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice, takewhile
@@ -59,12 +58,12 @@ class MemoryPartition(WholePartition):
         return [entry for entry in self._log if entry.position > position][:limit]
 
     def due_consumers(self, until: int, limit: int) -> list[str]:
-        due = ((at, consumer) for consumer, at in self.deadlines.items() if at <= until)
-        return [consumer for _at, consumer in heapq.nsmallest(limit, due)]
+        due = sorted((at, consumer) for consumer, at in self.deadlines.items() if at <= until)
+        return [consumer for _at, consumer in due[:limit]]
 
     def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
         matches = (claim for claim in self.claims.values() if names.host_of(claim.host) == host)
-        return heapq.nsmallest(limit, matches, key=lambda claim: f"{claim.host}|{claim.consumer}")
+        return sorted(matches, key=lambda claim: f"{claim.host}|{claim.consumer}")[:limit]
 
     def page_of_claims(
         self, host: str | None, consumer: str | None, marker: str | None, limit: int
