@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents and a claims service whose messages, suspensions and losses of power a test orders as it likes."""
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -145,9 +144,10 @@ class MovesHosts(AgentHosts):
 
     def _guests_on(self, host: str) -> list[Any]:
         """Return the guests on a host; their files are read again if one was replaced, by another inode."""
-        files: set[tuple[str, int]] = set()
-        with contextlib.suppress(FileNotFoundError):  # the agent was never started
+        try:
             files = {(entry.name, entry.inode()) for entry in os.scandir(f"{self.rigs[host].folder}/guests")}
+        except FileNotFoundError:  # its agent was never started
+            files = set()
         former, guests = self._read.get(host, (None, []))
         if files != former:
             guests = list(self.rigs[host].guests().values())
