@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for all suites: private Redis and RabbitMQ servers, and a private configuration."""
 
-import contextlib
 import gc
 import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import pytest
 from oslo_config import cfg
@@ -22,16 +21,24 @@ from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST
 from rpcapi.access.rabbit_users import agent as agent_of
-from tests import seed, stride
-from tests.run_folders import claim_folder, release_folder, sweep
-from tests.run_order import SharingScheduler, first_worker_alone, spread
-from tests.time_limits import pytest_timeout_cancel_timer, pytest_timeout_set_timer  # noqa: F401  # hooks
+from tests.support import seed, stride
+from tests.support.run_folders import claim_folder, release_folder, sweep
+from tests.support.run_order import SharingScheduler, first_worker_alone, spread
+from tests.support.servers import AGENT_HOSTS, missing, running, running_redis
+from tests.support.time_limits import pytest_timeout_cancel_timer, pytest_timeout_set_timer  # noqa: F401  # hooks
 
 # Of the processes that tests start: eventlet's resolver takes each of them a seventh of its start, and a test's servers
 # have numeric addresses. The clusters of stack.sh and of the systemd units use it.
 os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
 
-AGENT_HOSTS = ("h1", "h10")  # with users of their own on the shared RabbitMQ node
+
+SERVERS = frozenset(  # fixtures that start one; units are without
+    (
+        *("make_rabbit", "make_redis", "managed_rabbit", "mariadb_server", "postgresql_server", "rabbit_node"),
+        *("redis_cluster", "redis_flavour", "redis_sentinel", "redis_server"),
+    )
+)
+UNITS = "tests/unit/"
 
 OPT_IN = {
     "dashboard": "also run the tests of the dashboard in Chromium",
@@ -70,6 +77,9 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(UNITS) and not SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
+            raise pytest.UsageError(f"{item.nodeid} starts a server: move it to tests/contract or tests/functional")
     for item in stride.cases_of_other_commits(items, stride.commit_number(), stride.named_files(config)):
         item.add_marker(pytest.mark.long)
     disabled_marks = [name for name in OPT_IN if not config.getoption(f"--{name}")]
@@ -94,36 +104,6 @@ def pytest_sessionstart() -> None:
     # Tests started in the background of a shell ignore SIGINT, and so do their child processes: restore the default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sweep()
-
-
-def missing(why: BinaryMissing) -> NoReturn:
-    """Skip a test when a server program is missing; in CI, fail."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"A SERVER IS MISSING, which is a failure with CI=true: {why}", pytrace=False)
-    pytest.skip(f"A SERVER IS MISSING: {why}")
-
-
-ServerT = TypeVar("ServerT", MariadbServer, PostgresqlServer, RabbitNode, RedisServer)
-
-
-@contextlib.contextmanager
-def running(make: Callable[[Path], ServerT]) -> Iterator[ServerT]:
-    """Start a server in a folder of its own; stop it and remove the folder at the end."""
-    folder = claim_folder()
-    try:
-        server = make(folder)
-        server.start()
-    except BinaryMissing as why:
-        release_folder(folder)
-        missing(why)
-    yield server
-    server.stop()
-    release_folder(folder)
-
-
-def running_redis() -> contextlib.AbstractContextManager[RedisServer]:
-    """Start a Redis without an append-only file and users, on a socket and a loopback port."""
-    return running(lambda folder: RedisServer(folder, port=free_port(), binary=redis_binary()))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -219,7 +199,7 @@ def mariadb_server() -> Iterator[MariadbServer]:
 @pytest.fixture(scope="session")
 def redis_sentinel() -> Iterator[Any]:
     """One primary with two replicas and three sentinels for the whole run, without users; do not disturb them."""
-    from tests.functional.failover.setups import STEADY_MS, running_setup  # noqa: PLC0415 - it imports this module
+    from tests.support.clusters.setups import STEADY_MS, running_setup  # noqa: PLC0415 - it imports this module
 
     with running_setup("sentinel", users=False, down_ms=STEADY_MS) as setup:
         yield setup
@@ -228,7 +208,7 @@ def redis_sentinel() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def redis_cluster() -> Iterator[Any]:
     """One Redis Cluster of three primaries, a replica each, for the whole run, without users; do not disturb it."""
-    from tests.functional.failover.setups import STEADY_MS, running_setup  # noqa: PLC0415 - it imports this module
+    from tests.support.clusters.setups import STEADY_MS, running_setup  # noqa: PLC0415 - it imports this module
 
     with running_setup("cluster", users=False, down_ms=STEADY_MS) as setup:
         yield setup

@@ -21,7 +21,7 @@ from devstack.lab.saved_runs import PROJECT
 from rpcapi.cli.command import CommandFailed
 
 STORES = ("memory", "redis", "sqlite")
-MODULE = "tests.property.simulation"
+MODULE = "tests.support.simulation.simulation"
 SEED_BITS = 32
 GARBAGE = 50_000  # objects before a collection
 ENOUGH_HITS = 20  # hits of one fault on one saga step

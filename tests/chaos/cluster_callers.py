@@ -18,7 +18,7 @@ from rpcapi.admin import waiting
 from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
-from tests.functional import commands
+from tests.support.clusters import commands
 
 TINY = objects.RequestSpec.of(flavor="tiny", resources={"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1})
 LARGE = objects.RequestSpec.of(flavor="large", resources={"VCPU": 2, "MEMORY_MB": 128, "DISK_GB": 1})

@@ -9,26 +9,10 @@ import pytest
 
 from devstack import exercise
 from devstack.cluster_size import ClusterSize
-from tests.chaos.rigged import rig
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
-
-# Short time-outs, so that recovery takes seconds rather than minutes.
-IMPATIENT = {
-    "scheduler": {
-        "scheduler": {"claim_ttl": 4},
-        "store": {"audit_grace": 2, "collect_timeout": 5, "reap_interval": 0.5, "service_down_time": 600},
-    },
-    "conductor": {
-        "DEFAULT": {"worker_hang_timeout": 600},
-        "rpc": {"call_timeout": 3, "call_monitor_timeout": 3},
-        "conductor": {"build_timeout": 5, "recast_interval": 1, "lease": 3, "pump_interval": 0.2},
-    },
-    "compute": {
-        "DEFAULT": {"worker_hang_timeout": 600},
-        "compute": {"call_timeout": 2, "retry_interval_max": 0.5, "report_interval": 0.5},
-    },
-}
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.clusters.impatient import IMPATIENT
+from tests.support.clusters.rigged import rig
 
 LOG_TAIL = 6000
 
@@ -54,7 +38,8 @@ def rigged(cluster: RunningCluster, tmp_path: Path) -> Iterator[Rigged]:
     def restart(daemon: str, targets: str | Sequence[str], **options: object) -> Path:
         changed.add(daemon)
         flag = tmp_path / f"met{next(numbers)}"
-        clusters.restart(cluster, daemon, ["-m", "tests.chaos.rigged", daemon], rig(targets, flag, **options))
+        command = ["-m", "tests.support.clusters.rigged", daemon]
+        clusters.restart(cluster, daemon, command, rig(targets, flag, **options))
         exercise.wait_for_nodes(cluster.session, cluster.cluster.size.nodes, 60, lambda node_count: None)
         assert not flag.exists(), f"the fault in {daemon} occurred at its start, before the test began"
         return flag

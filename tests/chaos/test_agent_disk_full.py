@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from devstack import exercise, workload
-from tests.chaos.test_agent_killed import TINY
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.booting import TINY
+from tests.support.clusters.clusters import RunningCluster
 
 SETTLE_SECONDS = 150.0  # several attempts, each with its own build time-out
 

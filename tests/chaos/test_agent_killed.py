@@ -4,7 +4,8 @@
 import pytest
 
 from devstack import exercise, workload
-from tests.functional import truth
+from tests.support.clusters import truth
+from tests.support.clusters.booting import TINY
 
 APPEND = "compute_agent.attempts.journal_file:JournalFile.append"
 SPAWN = "compute_agent.simulator.hypervisor:Hypervisor.spawn"
@@ -29,7 +30,6 @@ DELETE_STEPS = [
     pytest.param(RELEASE, "after", 1, id="after the release, unwritten"),
     pytest.param(REPORT, "after", 1, id="after the report, unwritten"),
 ]
-TINY = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 
 
 @pytest.mark.sampled

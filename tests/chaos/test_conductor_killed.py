@@ -6,8 +6,8 @@ import uuid
 import pytest
 
 from devstack import workload
-from tests.chaos.test_agent_killed import TINY
-from tests.functional import truth
+from tests.support.clusters import truth
+from tests.support.clusters.booting import TINY
 
 STORE = "conductor.store.redis:RedisConductorStore"
 SELECT = "rpcapi.clients.scheduler:SchedulerAPI.select_destinations"

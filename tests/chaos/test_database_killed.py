@@ -21,10 +21,10 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.sql import SqlStore
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
-from tests.conftest import missing
-from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.store.databases import sql_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, poll
+from tests.support.run_folders import claim_folder, release_folder
+from tests.support.servers import missing
+from tests.support.store.databases import sql_partition
+from tests.support.store.store_partition import StorePartition, poll
 
 HOSTS = [f"h{number}" for number in range(4)]
 RECOVERY_SECONDS = 60.0  # in which a restarted store must be available

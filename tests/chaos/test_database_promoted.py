@@ -15,7 +15,7 @@ from devstack.servers.postgresql import DATABASE, USER, PostgresqlServer
 from rpcapi import errors
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from tests.chaos.test_database_killed import HOSTS, RECOVERY_SECONDS, make_postgresql, opened, serves, started
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, poll
+from tests.support.store.store_partition import StorePartition, poll
 
 __all__ = ["make_postgresql"]
 pytestmark = pytest.mark.long  # test_database_killed.py promotes an asynchronous standby

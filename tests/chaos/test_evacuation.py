@@ -13,11 +13,11 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
-from tests.functional import booting, clusters, commands, truth
-from tests.functional.clusters import RunningCluster
-from tests.functional.other_agent import OtherAgent
-from tests.stride import in_turn
-from tests.unit.scheduler_svc.store.backends import RedisFaults
+from tests.support.clusters import booting, clusters, commands, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.clusters.other_agent import OtherAgent
+from tests.support.store.backends import RedisFaults
+from tests.support.stride import in_turn
 
 LOST, FIRST = "compute2", "compute[0-1]"
 SIZE = ClusterSize(computes=3, nodes_per_host=1)

@@ -6,7 +6,7 @@ import uuid
 from rpcapi import objects
 from rpcapi.resources import names
 from tests.chaos.conftest import RunningCluster
-from tests.functional import booting, clusters, truth
+from tests.support.clusters import booting, clusters, truth
 
 
 def test_records_follow_a_fence_that_no_conductor_saw(cluster: RunningCluster) -> None:

@@ -13,7 +13,7 @@ from devstack.lab.chaos.draw import KINDS
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.segment import Segment
 from devstack.servers.errors import BinaryMissing
-from tests.conftest import missing
+from tests.support.servers import missing
 
 # Killed daemons, workers and servers are in test_kill_everything.py.
 SHORT = (

@@ -11,8 +11,8 @@ import pytest
 from devstack import exercise, workload
 from rpcapi import errors, objects
 from rpcapi.resources.claims import Answer
-from tests.chaos.test_agent_killed import TINY
-from tests.functional import clusters, truth
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.booting import TINY
 
 SPAWN = "compute_agent.simulator.hypervisor:Hypervisor.spawn"
 CONFIRM = "rpcapi.clients.claims:ClaimsAPI.confirm_claims"

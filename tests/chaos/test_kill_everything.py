@@ -6,20 +6,18 @@ import os
 import random
 import signal
 import time
-import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 
-import oslo_messaging as messaging
 import pytest
 
 from devstack import exercise, workload
 from devstack.cluster_size import ClusterSize, Mode
-from rpcapi import errors
-from tests.chaos.conftest import IMPATIENT
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
-from tests.functional.test_fill import requests
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.booting import boot_all
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.clusters.fill import requests
+from tests.support.clusters.impatient import IMPATIENT
 
 FILLED = ClusterSize(computes=3, nodes_per_host=4, schedulers=4)
 RECOVERY_SECONDS = 240.0
@@ -62,22 +60,6 @@ class Killer:
     def _server(server) -> None:
         server.kill()
         server.start()
-
-
-def boot_all(running: RunningCluster, requests: list[workload.WorkloadRequest], uuids: list[str]) -> None:
-    """Request every server, and repeat the call until it is accepted: the same uuids make it the same request."""
-    session = exercise.Session([str(running.cluster.client_conf)])
-    for request in requests:
-        instance_uuid = str(uuid.uuid4())
-        uuids.append(instance_uuid)
-        session.new_request()
-        while True:
-            try:
-                session.call(session.conductor.build_instances, request.spec(), [instance_uuid])
-                break
-            except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed):
-                continue
-    session.close()
 
 
 def storm(mode: Mode, requests: list[workload.WorkloadRequest], seed: int, least: float, order: list[str]) -> list[str]:

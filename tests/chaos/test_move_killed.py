@@ -12,10 +12,11 @@ from devstack.cluster_size import ClusterSize, Mode
 from rpcapi import errors, objects
 from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.resources.names import host_of
-from tests.chaos.conftest import IMPATIENT, Rigged
-from tests.functional import booting, clusters, truth
-from tests.functional.clusters import RunningCluster
-from tests.stride import in_turn
+from tests.chaos.conftest import Rigged
+from tests.support.clusters import booting, clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.clusters.impatient import IMPATIENT
+from tests.support.stride import in_turn
 
 STORE = "conductor.store.redis:RedisConductorStore"
 COMPUTE = "rpcapi.clients.compute:ComputeAPI"

@@ -2,51 +2,27 @@
 """Two partitions in one deployment, each with a separate store and agent, and the outage of one of them."""
 
 import collections
-import sys
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from devstack import confs, exercise, workload
-from devstack.cluster import DevstackCluster
+from devstack import exercise, workload
 from devstack.cluster_size import ClusterSize
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import RedisServer
-from devstack.users.folder import write_private
 from rpcapi import errors, objects
-from tests.chaos.conftest import IMPATIENT
-from tests.chaos.test_agent_killed import TINY
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
-from tests.run_folders import claim_folder, release_folder
+from tests.support import CHECKOUT
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.booting import TINY
+from tests.support.clusters.cells import HERE, THERE, Cell
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.clusters.impatient import IMPATIENT
+from tests.support.run_folders import claim_folder, release_folder
 
-HERE, THERE = "default", "second"
 SHAPE = ClusterSize(computes=4, nodes_per_host=3, schedulers=2)
 PREPARE = "scheduler_svc.store.redis.store:RedisStore.prepare_all"
-
-
-@dataclass
-class Cell:
-    """The store, folder and agent of the second partition."""
-
-    store: RedisServer
-    agent: ServerProcess
-
-    @staticmethod
-    def command(cluster: DevstackCluster, folder: Path) -> list[str]:
-        """Return the command line of its agent: as the first one's, with a few other options."""
-        own = {
-            "rpc": {"partition": THERE},
-            "compute": {"hosts": "compute[2-3]", "state_path": folder / "state"},
-            # Much larger, so that all servers go there unless something prevents it.
-            **{shape: {"vcpus": 1000, "memory_mb": 4_000_000, "disk_gb": 40_000} for shape in confs.NODE_SHAPES},
-        }
-        write_private(folder / "second.conf", confs.text(own))
-        files = ["--config-file", str(cluster.layout.conf("compute")), "--config-file", str(folder / "second.conf")]
-        return [str(Path(sys.executable).with_name("gantt-compute")), *files]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +62,7 @@ def cluster(cell: Cell, folder: Path) -> Iterator[RunningCluster]:
         "client": {"rpc": {"call_timeout": 3}},
     }
     with clusters.running_cluster(SHAPE, overrides, ready=False) as running:
-        cell.agent.spawn(Cell.command(running.cluster, folder), {"PYTHONPATH": str(clusters.PROJECT)}, folder)
+        cell.agent.spawn(Cell.command(running.cluster, folder), {"PYTHONPATH": str(CHECKOUT)}, folder)
         exercise.wait_for_nodes(running.session, SHAPE.nodes, clusters.READY_SECONDS, lambda node_count: None)
         yield running
 

@@ -16,7 +16,7 @@ from devstack.lab.chaos.segment import Segment
 from devstack.lab.chaos.stored_state import host_folders
 from devstack.lab.chaos.violations import ViolationKind
 from devstack.servers.errors import BinaryMissing
-from tests.conftest import missing
+from tests.support.servers import missing
 
 CLAIMS = f"gantt:{{p:{PARTITION}}}:claims"
 INSTANCES = "gantt:{conductor}:instances"

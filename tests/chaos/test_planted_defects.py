@@ -21,8 +21,8 @@ from devstack.lab.chaos.violations import ViolationKind
 from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
-from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, running
+from tests.support.store.backends import redis_partition
+from tests.support.store.store_partition import LONG_MS, SHORT_MS, StorePartition, running
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from devstack.lab.chaos.violations import ViolationKind
 from devstack.servers.redis import RedisServer
 from scheduler_svc.store import registrations
 from tests.chaos.test_planted_defects import guest
-from tests.unit.conductor.store.conftest import StoreWithClock, redis_bench, request
-from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import ROOMY, StorePartition, node_stats, running
+from tests.support.conductor.bench import StoreWithClock, redis_bench, request
+from tests.support.store.backends import redis_partition
+from tests.support.store.store_partition import ROOMY, StorePartition, node_stats, running
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from devstack.cluster_size import ClusterSize
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from devstack.users.redis_users import STORE_USERS
-from tests.chaos.conftest import IMPATIENT
-from tests.chaos.test_agent_killed import TINY
-from tests.functional import clusters, truth
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.booting import TINY
+from tests.support.clusters.impatient import IMPATIENT
 
 
 def test_promoted_replica_lacks_the_last_claims(make_redis: Callable[..., RedisServer]):

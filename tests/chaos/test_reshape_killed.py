@@ -12,7 +12,7 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.factory import open_store
 from scheduler_svc.store.providers.changes import CreateProvider, SetInventories
-from tests.functional.servers.waiting import wait_until
+from tests.support.clusters.waiting import wait_until
 
 PLACES = [f"@api/{number}" for number in range(40)]
 KILLS = 4

@@ -16,9 +16,9 @@ from devstack.cluster_size import ClusterSize
 from devstack.users.redis_users import ADMIN
 from rpcapi.resources.names import host_of
 from tests.chaos.backups import back_up, restore
-from tests.chaos.conftest import IMPATIENT
-from tests.functional import booting, clusters, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import booting, clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.clusters.impatient import IMPATIENT
 
 # A guest writes as fast as it is copied: no copy ends by itself.
 NEVER_CONVERGES = {"copy_rate": 20, "dirty_rate": 20, "copy_downtime": 0.1}

@@ -14,9 +14,9 @@ from devstack.cluster_size import ClusterSize
 from devstack.users.redis_users import ADMIN
 from scheduler_svc.store.redis.keys import prefix
 from tests.chaos.backups import back_up, restore
-from tests.chaos.conftest import IMPATIENT
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.clusters.impatient import IMPATIENT
 
 HEAD = prefix(confs.PARTITION)
 HOSTS = 2

@@ -7,9 +7,9 @@ from devstack import exercise, workload
 from devstack.cluster_size import ClusterSize
 from devstack.servers.redis import RedisServer
 from devstack.users.redis_users import STORE_USERS
-from tests.chaos.conftest import IMPATIENT
-from tests.chaos.test_agent_killed import TINY
-from tests.functional import clusters, truth
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.booting import TINY
+from tests.support.clusters.impatient import IMPATIENT
 
 
 def test_servers_keep_running_under_the_same_claims(make_redis: Callable[..., RedisServer]):

@@ -11,8 +11,8 @@ import pytest
 
 from devstack import exercise, workload
 from rpcapi.admin.state_write import update_document
-from tests.functional import truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import truth
+from tests.support.clusters.clusters import RunningCluster
 
 TINY = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 

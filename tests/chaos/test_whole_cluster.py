@@ -17,9 +17,9 @@ from devstack.cluster_size import ClusterSize
 from rpcapi import objects
 from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from tests.chaos import cluster_callers as callers
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
-from tests.functional.other_agent import OtherAgent
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.clusters.other_agent import OtherAgent
 
 READY_SECONDS = 240.0
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.bus_peer import TRANSPORTS, Ending, Peers
+from tests.support.bus.bus_peer import TRANSPORTS, Ending, Peers
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
-from tests import next_release
+from tests.support import next_release
 
 UUID = "00000000-0000-0000-0000-000000000001"
 

@@ -11,7 +11,7 @@ import pytest
 from rpcapi import errors, objects
 from rpcapi.clients.backport import ConductorBackport
 from rpcapi.serializer import GanttSerializer
-from tests.contract.bus_peer import WAIT_SECONDS, Endpoint, Peers, eventually, in_thread, join_all
+from tests.support.bus.bus_peer import WAIT_SECONDS, Endpoint, Peers, eventually, in_thread, join_all
 
 THREADS = 4
 CALLS = 3 * THREADS

@@ -18,7 +18,7 @@ from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
-from tests import documentation
+from tests.support import CHECKOUT
 
 ENDPOINTS = {
     "scheduler": (SelectionEndpoint, HostStateEndpoint, NovaAuditEndpoint, DecisionsEndpoint),
@@ -71,5 +71,5 @@ def test_page_shows_the_table():
         for service, rules in CALLERS.items()
         for name, rule in rules.items()
     ]
-    page = (documentation.ROOT / "docs" / "security.md").read_text()
+    page = (CHECKOUT / "docs" / "security.md").read_text()
     assert "\n".join(rows) in page, "\n".join(rows)

@@ -11,7 +11,7 @@ from oslo_config import cfg
 from devstack.lab import main as lab
 from rpcapi.cli import commands as operators
 from scheduler_svc.cmd import catalogue, placement_import
-from tests import documentation
+from tests.support import CHECKOUT, documentation
 
 APPLICATIONS = {
     "gantt": operators.COMMANDS,
@@ -20,8 +20,8 @@ APPLICATIONS = {
     documentation.PLUGIN: operators.OPENSTACK_COMMANDS,
 }
 DAEMONS = ("gantt-placement", "gantt-placement-shadow")
-SAMPLE = (documentation.ROOT / "devstack" / "etc" / "gantt.conf.sample").read_text()
-RECORDS = sorted((documentation.ROOT / "docs" / "adr").glob("*.md"))
+SAMPLE = (CHECKOUT / "devstack" / "etc" / "gantt.conf.sample").read_text()
+RECORDS = sorted((CHECKOUT / "docs" / "adr").glob("*.md"))
 
 
 def option_names(command_class):
@@ -89,14 +89,14 @@ def test_links_and_paths_exist(path):
     links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
     missing = [link for link in links if not (path.parent / link).exists()]
     code = re.findall(r"`((?:rpcapi|scheduler_svc|conductor|compute_agent|devstack|tests)/[\w/.-]+)`", text)
-    missing += [name for name in code if "NAME" not in name and not (documentation.ROOT / name).exists()]
+    missing += [name for name in code if "NAME" not in name and not (CHECKOUT / name).exists()]
     assert missing == []
 
 
 def test_first_page_of_the_site_has_picture_comparison_and_both_commands():
-    index = (documentation.ROOT / "docs" / "index.md").read_text()
+    index = (CHECKOUT / "docs" / "index.md").read_text()
     begin, end = (re.search(rf':{option}: "(.+)"', index)[1] for option in ("start-after", "end-before"))
-    readme = (documentation.ROOT / "README.md").read_text()
+    readme = (CHECKOUT / "README.md").read_text()
     part = readme.partition(begin.replace("\\n", "\n"))[2].partition(end)[0]
     assert len(part) < len(readme) / 2
     for text in ("](docs/pictures/", "| nova-scheduler: ", "./devstack/stack.sh ", "./devstack/run_tests.sh "):
@@ -104,16 +104,16 @@ def test_first_page_of_the_site_has_picture_comparison_and_both_commands():
 
 
 def test_every_decision_record_is_in_the_index():
-    index = (documentation.ROOT / "docs" / "adr" / "README.md").read_text()
+    index = (CHECKOUT / "docs" / "adr" / "README.md").read_text()
     assert [path.name for path in RECORDS if path.name != "README.md" and f"({path.name})" not in index] == []
 
 
 def test_each_program_has_a_page_that_becomes_its_man_page():
     scripts = importlib.metadata.distribution("gantt").entry_points.select(group="console_scripts")
-    folder = documentation.ROOT / "docs" / "reference" / "commands"
+    folder = CHECKOUT / "docs" / "reference" / "commands"
     titles = {path.stem: path.read_text().partition("\n")[0] for path in folder.glob("*.md")}
     assert titles.keys() == {script.name for script in scripts} - {"gantt"}
     for name, title in titles.items():
         assert re.fullmatch(rf"# {name}: [a-z].{{10,60}}", title)
-    index = (documentation.ROOT / "docs" / "index.md").read_text()
+    index = (CHECKOUT / "docs" / "index.md").read_text()
     assert all(f"reference/commands/{name}\n" in index for name in titles)

@@ -9,7 +9,7 @@ from rpcapi import context, errors
 from rpcapi.clients.client import ServiceClient
 from rpcapi.endpoint import expose
 from rpcapi.serializer import GanttSerializer
-from tests.contract.bus_peer import CALL_TIMEOUT, Peers, eventually
+from tests.support.bus.bus_peer import CALL_TIMEOUT, Peers, eventually
 
 
 class NotesEndpoint:

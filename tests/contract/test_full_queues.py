@@ -11,7 +11,7 @@ from rpcapi import context, errors
 from rpcapi.clients.client import ServiceClient
 from rpcapi.messaging import bus
 from rpcapi.messaging.backlog import BACKLOG
-from tests.contract.bus_peer import Ending, Peers, eventually
+from tests.support.bus.bus_peer import Ending, Peers, eventually
 
 BOUND = 100
 

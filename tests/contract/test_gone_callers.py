@@ -10,7 +10,7 @@ import pytest
 from oslo_messaging._drivers import common
 
 from devstack.servers.rabbitmq import RabbitNode
-from tests.contract.bus_peer import Ending, Peers
+from tests.support.bus.bus_peer import Ending, Peers
 
 CALLS = 20
 

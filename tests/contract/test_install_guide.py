@@ -9,7 +9,7 @@ from oslo_config import cfg
 from oslo_messaging import opts as messaging_opts
 
 from tests.contract.test_documentation import sample_options
-from tests.functional.packaging.guide import INSTALL, LARGE, SINGLE, Block, Guide
+from tests.support.clusters.guide import INSTALL, LARGE, SINGLE, Block, Guide
 
 GUIDES = (INSTALL, LARGE)
 MACHINES = {

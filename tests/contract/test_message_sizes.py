@@ -17,7 +17,7 @@ from rpcapi.access.rabbit_users import VHOST
 from rpcapi.clients.client import ServiceClient
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging import bus
-from tests.contract.bus_peer import Ending, Peers, eventually
+from tests.support.bus.bus_peer import Ending, Peers, eventually
 
 BOUND = 10_000
 

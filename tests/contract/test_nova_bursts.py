@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.unit.scheduler_svc.fakes import nova_clouds
-from tests.unit.scheduler_svc.fakes.nova_clouds import (
+from tests.support.nova import nova_clouds
+from tests.support.nova.nova_clouds import (
     NovaCloud,
     allocation_request,
     destination,

@@ -8,10 +8,10 @@ import uuid
 import pytest
 
 from scheduler_svc.nova.bridge import signals
-from tests.contract.bus_peer import eventually
-from tests.unit.scheduler_svc.fakes import nova_clouds
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud, destination, hosts_of, spec
-from tests.unit.scheduler_svc.fakes.workers import metric_value
+from tests.support.bus.bus_peer import eventually
+from tests.support.nova import nova_clouds
+from tests.support.nova.nova_clouds import NovaCloud, destination, hosts_of, spec
+from tests.support.scheduler.workers import metric_value
 
 CASTS = (
     *("update_aggregates", "delete_aggregate"),

@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.nova.bus import exceptions
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud, hosts_of, spec
+from tests.support.nova.nova_clouds import NovaCloud, hosts_of, spec
 
 PCPU = {"PCPU": 3, "MEMORY_MB": 4096, "DISK_GB": 100}  # enough for one guest of the recorded flavor
 TRAITS = ["HW_CPU_HYPERTHREADING"]

@@ -7,9 +7,9 @@ import pytest
 
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bus import exceptions
-from tests.contract.bus_peer import eventually
-from tests.unit.scheduler_svc.fakes import nova_clouds
-from tests.unit.scheduler_svc.fakes.nova_clouds import (
+from tests.support.bus.bus_peer import eventually
+from tests.support.nova import nova_clouds
+from tests.support.nova.nova_clouds import (
     NovaCloud,
     allocation_request,
     destination,

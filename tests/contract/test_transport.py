@@ -9,7 +9,7 @@ from oslo_config import cfg
 from oslo_messaging.rpc import client as rpc_client
 
 from rpcapi import errors
-from tests.contract.bus_peer import Peers, eventually
+from tests.support.bus.bus_peer import Peers, eventually
 
 
 def test_call_returns_the_result_of_the_method(peers: Peers) -> None:

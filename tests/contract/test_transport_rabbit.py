@@ -17,7 +17,7 @@ from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import rabbit_connection
-from tests.contract.bus_peer import Ending, Peers, eventually, in_thread
+from tests.support.bus.bus_peer import Ending, Peers, eventually, in_thread
 
 # Far above every time-out.
 HANG_SECONDS = 60.0

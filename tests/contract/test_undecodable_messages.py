@@ -14,7 +14,7 @@ from oslo_messaging._drivers import common
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
 from rpcapi.access.rabbit_users import VHOST
-from tests.contract.bus_peer import Ending, Peers, eventually
+from tests.support.bus.bus_peer import Ending, Peers, eventually
 
 ROUNDS = 10
 DEEP = "[" * 100_000 + "]" * 100_000

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 from tests.differential.placement_clouds import Query, requests_of, summaries_of
 from tests.differential.placement_pair import PlacementPair
 from tests.differential.placement_writes import Question
-from tests.unit.scheduler_svc.fakes.placement import LATEST
+from tests.support.scheduler.placement import LATEST
 
 NESTED_SINCE, MAPPINGS_SINCE = 29, 34
 SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 from rpcapi.resources.groups import ISOLATE, NONE
 from rpcapi.resources.trees.tree import SHARING_TRAIT, TreeRequest
-from tests.property import trees
-from tests.property.tree_clouds import NAMES, TreeCloud
-from tests.unit.scheduler_svc.fakes.placement import LATEST, PlacementApi
+from tests.support.clouds import trees
+from tests.support.clouds.tree_clouds import NAMES, TreeCloud
+from tests.support.scheduler.placement import LATEST, PlacementApi
 
 SPARE = "spare"
 PROJECT = "lab"  # of all consumers that the peer creates, and their user

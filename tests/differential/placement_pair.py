@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from devstack.lab.peers.side import PeerProcess
 from tests.differential import placement_clouds
 from tests.differential.placement_writes import Question
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.support.scheduler.placement import PlacementApi
 
 FIRST_MINOR_WITH_CODES = 23
 ANY = "any"

@@ -5,7 +5,7 @@ from random import Random
 from urllib.parse import urlencode
 
 from tests.differential.placement_writes import AGGREGATES, PROJECTS, TYPES, USERS, Draw, Question, Scene, microversion
-from tests.property import trees
+from tests.support.clouds import trees
 
 
 def usages_of_provider(random: Random, scene: Scene) -> Question:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tests.property import trees
-from tests.property.tree_clouds import NAMES
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.support.clouds import trees
+from tests.support.clouds.tree_clouds import NAMES
+from tests.support.scheduler.placement import PlacementApi
 
 AGGREGATES = tuple(str(uuid.uuid5(uuid.NAMESPACE_DNS, name)) for name in (*trees.AGGREGATES, *NAMES))
 PROJECTS, USERS, TYPES = ("lab", "p1", "p2"), ("lab", "u1"), ("INSTANCE", "MIGRATION")

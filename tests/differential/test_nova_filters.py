@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 
 from devstack import peer_environments
 from tests.differential import asking
-from tests.property import clouds
-from tests.property.filter_oracles import ISOLATED_HOSTS, ISOLATED_IMAGES, ORACLES
-from tests.property.test_nova_filters import passing
+from tests.support.clouds import clouds
+from tests.support.clouds.filter_oracles import ISOLATED_HOSTS, ISOLATED_IMAGES, ORACLES
+from tests.support.clouds.filtering import passing
 
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 

@@ -17,9 +17,9 @@ import pytest
 from devstack.nova.environment import NOVA_CLOUD
 from devstack.servers.rabbitmq import RabbitNode
 from scheduler_svc.core.table import unreported_builds
-from tests.conftest import running
 from tests.differential import asking, wire_clouds, wire_groups, wire_requests
 from tests.differential.wire_pair import WirePair
+from tests.support.servers import running
 
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 

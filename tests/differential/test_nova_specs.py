@@ -12,7 +12,7 @@ from rpcapi import errors
 from rpcapi.objects.request_schema import check_spec
 from scheduler_svc.nova.bus import request_spec
 from tests.differential import asking, test_nova_requests
-from tests.unit.scheduler_svc.nova.bus import queries
+from tests.support.nova import queries
 
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 

@@ -16,7 +16,7 @@ from scheduler_svc.conf.enabled import OWN_WEIGHERS
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
 from scheduler_svc.core.weighers import scoring
 from tests.differential import asking
-from tests.property import weighed_clouds
+from tests.support.clouds import weighed_clouds
 
 CLOUDS = 3000
 OWN = set(OWN_WEIGHERS)

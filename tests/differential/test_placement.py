@@ -15,9 +15,9 @@ from rpcapi.resources.trees.search import StepBudget, search
 from rpcapi.resources.trees.tree import ProviderInventory, ProviderTree
 from scheduler_svc.core.trees.ranking import rank
 from tests.differential import asking
-from tests.property import tree_clouds, trees
-from tests.property.test_candidates import DRIVER
-from tests.property.tree_clouds import HOSTS, POOLS, TreeCloud, flatten
+from tests.support.clouds import tree_clouds, trees
+from tests.support.clouds.filtering import DRIVER
+from tests.support.clouds.tree_clouds import HOSTS, POOLS, TreeCloud, flatten
 
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 

@@ -25,7 +25,7 @@ from tests.differential.placement_candidates import CandidatesComparison
 from tests.differential.placement_pair import PlacementPair
 from tests.differential.placement_reads import READS
 from tests.differential.placement_writes import PROJECTS, WRITES, Question, Scene
-from tests.unit.scheduler_svc.fakes.placement import LATEST, NAMESPACES, PlacementApi
+from tests.support.scheduler.placement import LATEST, NAMESPACES, PlacementApi
 
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(7200)]
 

@@ -16,7 +16,7 @@ from scheduler_svc.nova.bridge.cells import CellReaders
 from scheduler_svc.nova.bridge.publisher import DocumentPublisher
 from tests.differential import wire_clouds, wire_groups
 from tests.differential.wire_clouds import Call, Cloud
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud
+from tests.support.nova.nova_clouds import NovaCloud
 
 DOWN_SECONDS = 86_400
 CELL_SECONDS = 60.0

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from devstack import exercise
-from tests.functional import clusters
-from tests.placement.client import PlacementClient
-from tests.unit.scheduler_svc.store.backends import redis_partition
+from tests.support.clusters import clusters
+from tests.support.placement.client import PlacementClient
+from tests.support.store.backends import redis_partition
 
 READY_SECONDS = 90.0
 PAUSE = 0.05  # before a request that got no answer is repeated

@@ -11,8 +11,8 @@ from pathlib import Path
 from devstack import exercise
 from rpcapi import objects
 from rpcapi.admin import waiting
-from tests import documentation
-from tests.functional import commands
+from tests.support import CHECKOUT
+from tests.support.clusters import commands
 
 
 class NoProgress:
@@ -46,7 +46,7 @@ class Reader:
         return self._execute([sys.executable, "-c", text])
 
     def _execute(self, command):
-        environment = {"PYTHONPATH": str(documentation.ROOT), "GANTT_CONFIG_FILE": self._conf}
+        environment = {"PYTHONPATH": str(CHECKOUT), "GANTT_CONFIG_FILE": self._conf}
         return subprocess.run(
             command,
             check=False,

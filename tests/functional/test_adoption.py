@@ -13,8 +13,8 @@ import pytest
 from devstack.cluster_size import ClusterSize
 from devstack.servers.redis import RedisServer
 from rpcapi.resources import names
-from tests.functional import booting, clusters, commands, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import booting, clusters, commands, truth
+from tests.support.clusters.clusters import RunningCluster
 
 SIZE = ClusterSize(computes=2, nodes_per_host=1, schedulers=1)
 # No periodic comparison repairs anything while it is looked at.

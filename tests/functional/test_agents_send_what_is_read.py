@@ -15,7 +15,7 @@ from compute_agent.simulator.load import CPU_PERCENT, SimulatedLoad
 from compute_agent.simulator.profile import HostProfile
 from compute_agent.stamps import StampFile
 from rpcapi.resources.inventory import Inventory
-from tests.unit.scheduler_svc.core.plugins.rack_worker import RackWorker
+from tests.support.scheduler.rack_worker import RackWorker
 
 SHAPE = NodeShape("s", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192)}, ("HW_CPU_X86_AVX2",))
 NODES = tuple(Node(f"west/{number}", SHAPE, "zone1") for number in range(3))

@@ -13,9 +13,9 @@ from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from rpcapi import objects
 from rpcapi.resources.names import host_of
-from tests.functional import clusters
-from tests.functional.booting import SERVER_RESOURCES, gantt
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters
+from tests.support.clusters.booting import SERVER_RESOURCES, gantt
+from tests.support.clusters.clusters import RunningCluster
 
 HOSTS = 3
 SHAPE = ClusterSize(computes=HOSTS, nodes_per_host=1, schedulers=2)

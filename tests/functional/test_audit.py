@@ -14,9 +14,9 @@ from rpcapi import context, objects
 from rpcapi.admin.session import Session
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.resources import names
-from tests.functional import booting, clusters, commands, truth
-from tests.functional.clusters import RunningCluster
-from tests.unit.scheduler_svc.store.backends import RedisFaults
+from tests.support.clusters import booting, clusters, commands, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.store.backends import RedisFaults
 
 SIZE = ClusterSize(computes=2, nodes_per_host=1, schedulers=1)
 # Only the agents' start, and what the test plants: no periodic comparison repairs it while it is looked at.

@@ -12,8 +12,8 @@ from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore
-from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, intent, running
+from tests.support.store.backends import redis_partition
+from tests.support.store.store_partition import LONG_MS, StorePartition, intent, running
 
 HOSTS = ("h1", "h2")
 ROUNDS = 60

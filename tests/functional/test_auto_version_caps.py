@@ -10,8 +10,8 @@ from devstack.cluster_size import Mode
 from rpcapi import errors, objects
 from rpcapi.admin import waiting
 from rpcapi.clients.served_versions import SERVED, served_versions
-from tests.functional import clusters, truth
-from tests.stride import in_turn
+from tests.support.clusters import clusters, truth
+from tests.support.stride import in_turn
 
 AUTO = {"upgrade_levels": dict.fromkeys(("scheduler", "claims", "conductor", "compute"), "auto")}
 SECONDS = 120.0

@@ -12,8 +12,8 @@ from rpcapi import context, errors, objects
 from rpcapi.messaging import bus
 from rpcapi.resources.claims import Answer
 from rpcapi.serializer import GanttSerializer
-from tests.functional import clusters, commands, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters, commands, truth
+from tests.support.clusters.clusters import RunningCluster
 
 TINY = {"VCPU": 1, "MEMORY_MB": 512}
 HOST, NODE = "compute0", "compute0/node0"

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.placement.client import PlacementClient
-from tests.placement.servers import Deployment, Servers
+from tests.support.placement.client import PlacementClient
+from tests.support.placement.servers import Deployment, Servers
 
 SECONDS = 3.0  # [placement] allocation_candidates_timeout
 HOSTS, DEVICES, GROUPS = 30, 8, 8  # more than a million candidates: 30 times 8 factorial

@@ -18,8 +18,8 @@ from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from rpcapi import objects
 from rpcapi.resources.names import host_of
-from tests.functional import clusters, commands, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters, commands, truth
+from tests.support.clusters.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=2, nodes_per_host=1, schedulers=2)
 NIC, GPU = "CUSTOM_PCI_8086_154D", "VGPU"

@@ -11,8 +11,8 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from rpcapi import objects
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.clusters import RunningCluster
 
 pytestmark = pytest.mark.long
 

@@ -15,8 +15,8 @@ from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Candidate, Claim, ClaimBatch, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.store.redis import RedisStore
-from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, child_stats, node_stats
+from tests.support.store.backends import redis_partition
+from tests.support.store.store_partition import StorePartition, child_stats, node_stats
 
 WORKERS = 16
 HOSTS = [f"h{number}" for number in range(WORKERS)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional import commands
+from tests.support.clusters import commands
 
 INSTALLED = [str(Path(sys.executable).with_name("gantt"))]
 

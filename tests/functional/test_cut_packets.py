@@ -16,8 +16,8 @@ from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from scheduler_svc.core.records import BatchAnswer
 from scheduler_svc.store.redis import RedisStore
-from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent
+from tests.support.store.backends import redis_partition
+from tests.support.store.store_partition import StorePartition, intent
 
 HOSTS = [f"h{number}" for number in range(3)]
 TO_SERVER, TO_CLIENT = "requests", "answers"

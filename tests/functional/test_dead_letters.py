@@ -19,7 +19,7 @@ from rpcapi import errors
 from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE, VHOST
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers.dead_letters import MAX_LETTERS, MAX_TEXT
-from tests.contract.bus_peer import eventually
+from tests.support.bus.bus_peer import eventually
 
 # A service's user, and the queue of one of its servers.
 SERVERS = [("scheduler", "claims.cell1"), ("conductor", "conductor.s1"), ("gantt-compute.h1", "compute.h1")]

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from devstack.cluster_size import ClusterSize
-from tests import documentation
-from tests.functional import clusters
 from tests.functional.reader import Reader
+from tests.support import documentation
+from tests.support.clusters import clusters
 
 SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=1, pools=2, networks=2)
 SCHEMA = {"type": "object", "properties": {"watts_free": {"type": "number"}, "power": {"type": "string"}}}

@@ -10,8 +10,8 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
-from tests.functional import booting, clusters, commands, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import booting, clusters, commands, truth
+from tests.support.clusters.clusters import RunningCluster
 
 SIZE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
 DRAINED = "compute0"

@@ -12,9 +12,9 @@ from devstack.cluster_size import ClusterSize
 from devstack.users.folder import write_private
 from rpcapi import errors
 from rpcapi.admin.session import Session
-from tests.functional import clusters
-from tests.functional.booting import boot_host
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters
+from tests.support.clusters.booting import boot_host
+from tests.support.clusters.clusters import RunningCluster
 
 
 @pytest.fixture(scope="module")

@@ -28,9 +28,9 @@ from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.messaging import bus
-from tests.functional import commands
-from tests.unit.conductor.saga.simulated_cluster import uuid_list
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.clusters import commands
+from tests.support.conductor.simulated_cluster import uuid_list
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 SECONDS = 60.0
 HOST = "h1"

@@ -13,9 +13,9 @@ from queue import Queue
 import pytest
 
 from devstack.cluster_size import ClusterSize
-from tests.functional import clusters
-from tests.functional.booting import boot, gantt
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters
+from tests.support.clusters.booting import boot, gantt
+from tests.support.clusters.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=2, nodes_per_host=1)
 SECONDS = 60

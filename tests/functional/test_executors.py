@@ -17,9 +17,9 @@ from devstack import exercise, workload
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.layout import DAEMONS
 from rpcapi import objects
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
-from tests.stride import in_turn
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.stride import in_turn
 
 TINY = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
 FIVE = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 5)

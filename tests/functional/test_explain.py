@@ -13,8 +13,8 @@ from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from rpcapi import context, objects
 from rpcapi.admin import waiting
-from tests.functional import clusters, commands
-from tests.unit.scheduler_svc.core.plugins.outside import install_example
+from tests.support.clusters import clusters, commands
+from tests.support.scheduler.outside import install_example
 
 SHAPE = ClusterSize(computes=2, nodes_per_host=2, schedulers=2)
 SMALL = {"VCPU": 1, "MEMORY_MB": 512}

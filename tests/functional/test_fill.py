@@ -3,32 +3,20 @@
 
 import dataclasses
 import threading
-from pathlib import Path
 
 import pytest
 
 from devstack import exercise, workload
 from devstack.cluster_size import ClusterSize, Mode
 from rpcapi import errors, objects
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.clusters.fill import REQUESTS, requests
 
-REQUESTS = 400
 CALLERS = 8
-TRACE = Path(__file__).resolve().parents[3] / "shared" / "traces" / "azure_2017_vm_requests.csv.gz"
 # Twelve nodes hold about 1.6 TB of memory; the trace's first requests ask for 3.7 TB.
 TIGHT = ClusterSize(computes=3, nodes_per_host=4, schedulers=4)
 SHORT = dataclasses.replace(TIGHT, computes=1)  # a third of it, for a third of the requests
-
-
-def requests() -> list[workload.WorkloadRequest]:
-    """Return single-server requests of the trace, or a generated mix without a trace."""
-    grouped = workload.from_trace(TRACE, REQUESTS) if TRACE.exists() else workload.generate_requests(REQUESTS, seed=7)
-    return [
-        workload.WorkloadRequest(grouped_request.flavor, grouped_request.resources, 1)
-        for grouped_request in grouped
-        for _ in range(grouped_request.count)
-    ]
 
 
 def boot_from_many(running: RunningCluster, workload_requests: list[workload.WorkloadRequest]) -> list[str]:

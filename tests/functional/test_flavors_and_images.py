@@ -9,8 +9,8 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
-from tests.functional import clusters, commands, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters, commands, truth
+from tests.support.clusters.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
 AGENTS = {

@@ -12,8 +12,8 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
-from tests.functional import booting, clusters, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import booting, clusters, truth
+from tests.support.clusters.clusters import RunningCluster
 
 HOST, RENAMED = "compute0", "compute0.example.org"
 HOSTS = {"rpc": {"shared_agent_hosts": f"{HOST},{RENAMED}"}}

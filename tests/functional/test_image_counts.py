@@ -17,8 +17,8 @@ from compute_agent.simulator.profile import HostProfile
 from compute_agent.stamps import StampFile
 from rpcapi import context, objects
 from rpcapi.resources import names
-from tests.unit.compute_agent.machines import node
-from tests.unit.scheduler_svc.core.plugins.rack_worker import RackWorker
+from tests.support.agent.machines import node
+from tests.support.scheduler.rack_worker import RackWorker
 
 SHAPE = """
     [compute]

@@ -9,8 +9,8 @@ from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from rpcapi import objects
 from rpcapi.resources.claims import MAX_INSTANCES
-from tests.functional import clusters, truth
-from tests.functional.booting import SERVER_RESOURCES
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.booting import SERVER_RESOURCES
 
 ONE_AGENT = ClusterSize(computes=1, nodes_per_host=40, schedulers=2)
 

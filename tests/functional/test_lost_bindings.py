@@ -16,7 +16,7 @@ from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_users import REPLY_EXCHANGE, VHOST
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import rabbit_bindings, rabbit_returns
-from tests.contract.bus_peer import eventually
+from tests.support.bus.bus_peer import eventually
 
 SERVED, EXCHANGE = "conductor", "gantt-conductor"
 SERVER = "one"

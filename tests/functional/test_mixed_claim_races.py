@@ -21,8 +21,8 @@ from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, ProviderState, SetInventories, SetTraits
 from scheduler_svc.store.redis import RedisStore
-from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition
+from tests.support.store.backends import redis_partition
+from tests.support.store.store_partition import LONG_MS, SHORT_MS, StorePartition
 
 WRITERS = 16
 CAPACITY = 16

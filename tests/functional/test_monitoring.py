@@ -18,11 +18,11 @@ from devstack.monitoring import dashboard, prometheus
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess
-from tests.conftest import missing
-from tests.functional import booting, clusters, truth
-from tests.functional.clusters import RunningCluster
 from tests.functional.placement_deployment import READY_SECONDS
-from tests.unit.devstack.monitoring.test_files import RULES, declared
+from tests.support.clusters import booting, clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.monitoring import RULES, declared
+from tests.support.servers import missing
 
 SERVERS = 3
 SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=2, placement_port=0, metrics=True)

@@ -12,7 +12,7 @@ from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition.tasks import notification_publishers
 from scheduler_svc.notifications.lease import NAMESPACE
 from scheduler_svc.store.factory import open_store
-from tests.unit.scheduler_svc.fakes.hosts import join, node
+from tests.support.scheduler.hosts import join, node
 
 DEADLINE = 60.0
 

@@ -18,12 +18,12 @@ from rpcapi import errors
 from rpcapi.messaging import foreign, rabbit_channel
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.records import HostReport
-from tests.conftest import running
-from tests.functional.servers.waiting import wait_until
-from tests.unit.scheduler_svc.fakes import nova_clouds
-from tests.unit.scheduler_svc.fakes.nova_clouds import CALL_SECONDS, NovaClient, NovaCloud, hosts_of, spec
-from tests.unit.scheduler_svc.fakes.workers import metric_value
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, ROOMY, SMALL, node_stats
+from tests.support.clusters.waiting import wait_until
+from tests.support.nova import nova_clouds
+from tests.support.nova.nova_clouds import CALL_SECONDS, NovaClient, NovaCloud, hosts_of, spec
+from tests.support.scheduler.workers import metric_value
+from tests.support.servers import running
+from tests.support.store.store_partition import LONG_MS, ROOMY, SMALL, node_stats
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -20,14 +20,14 @@ from devstack.servers.rabbitmq import RabbitNode
 from devstack.users.rabbitmq_users import ADMIN
 from rpcapi import errors
 from scheduler_svc.nova.bridge import signals
-from tests.certificates import SERVER_NAME, write_certificates
-from tests.conftest import missing
-from tests.functional.servers.waiting import wait_until
-from tests.run_folders import claim_folder, release_folder
-from tests.stride import in_turn
-from tests.unit.scheduler_svc.fakes import nova_clouds
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaClient, NovaCloud, hosts_of, spec
-from tests.unit.scheduler_svc.fakes.workers import metric_value
+from tests.support.certificates import SERVER_NAME, write_certificates
+from tests.support.clusters.waiting import wait_until
+from tests.support.nova import nova_clouds
+from tests.support.nova.nova_clouds import NovaClient, NovaCloud, hosts_of, spec
+from tests.support.run_folders import claim_folder, release_folder
+from tests.support.scheduler.workers import metric_value
+from tests.support.servers import missing
+from tests.support.stride import in_turn
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -12,10 +12,10 @@ from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
 from rpcapi.messaging import copies, foreign
 from rpcapi.messaging.copies import CopyListener, CopySource
-from tests.conftest import running
-from tests.unit.scheduler_svc.fakes import nova_clouds
-from tests.unit.scheduler_svc.fakes.nova_clouds import SIZES, NovaClient, NovaCloud, spec
-from tests.unit.scheduler_svc.fakes.workers import metric_value
+from tests.support.nova import nova_clouds
+from tests.support.nova.nova_clouds import SIZES, NovaClient, NovaCloud, spec
+from tests.support.scheduler.workers import metric_value
+from tests.support.servers import running
 
 pytestmark = [
     pytest.mark.timeout(300),

@@ -11,9 +11,9 @@ from devstack.cluster_size import ClusterSize
 from rpcapi import errors, objects
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.built_in import FILTER_NAMES
-from tests.functional import clusters
-from tests.functional.booting import SERVER_RESOURCES, boot, boot_host, gantt
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters
+from tests.support.clusters.booting import SERVER_RESOURCES, boot, boot_host, gantt
+from tests.support.clusters.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
 ENABLED = [name for name in FILTER_NAMES if name != "MetricsFilter"]  # there is no metric to weigh

@@ -8,9 +8,9 @@ import pytest
 from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.built_in import DEFAULT_FILTERS, WEIGHER_NAMES
-from tests.functional import clusters
-from tests.functional.booting import boot, boot_host, gantt
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters
+from tests.support.clusters.booting import boot, boot_host, gantt
+from tests.support.clusters.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
 SCHEDULER = {

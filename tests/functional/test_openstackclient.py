@@ -10,10 +10,10 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from rpcapi.cli import commands, openstack
-from tests.functional import clusters
-from tests.placement import keystone_server
-from tests.placement.keystone_server import ADMINISTRATOR, PASSWORD
-from tests.placement.test_openstack_client import PROGRAM, client_environment
+from tests.support.clusters import clusters
+from tests.support.placement import keystone_server
+from tests.support.placement.keystone_server import ADMINISTRATOR, PASSWORD
+from tests.support.placement.openstack_client import PROGRAM, client_environment
 
 SHAPE = ClusterSize(computes=2, nodes_per_host=2, schedulers=1)
 SMALLEST = "m1.tiny"

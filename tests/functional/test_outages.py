@@ -17,9 +17,9 @@ from devstack.layout import DAEMONS
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from rpcapi import errors
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
-from tests.run_folders import claim_folder, release_folder
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.run_folders import claim_folder, release_folder
 
 TINY = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
 FOUR = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 4)

@@ -15,10 +15,10 @@ from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
-from tests.functional import booting, clusters, truth
-from tests.functional.clusters import RunningCluster
 from tests.functional.placement_deployment import READY_SECONDS, Deployment, holding
-from tests.placement.client import PlacementClient
+from tests.support.clusters import booting, clusters, truth
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.placement.client import PlacementClient
 
 SIZE = ClusterSize(computes=2, nodes_per_host=1, schedulers=1, placement_port=0)
 SLOTS, SPACE = "CUSTOM_SLOT", "CUSTOM_SPACE_GB"

@@ -16,9 +16,9 @@ from devstack.servers.process import ServerProcess, members
 from devstack.servers.redis import RedisServer
 from devstack.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from scheduler_svc.store.redis import RedisStore
-from tests.functional import clusters, truth
 from tests.functional.placement_deployment import NO_ANSWER, READY_SECONDS, Client, Writer
-from tests.run_folders import claim_folder, release_folder
+from tests.support.clusters import clusters, truth
+from tests.support.run_folders import claim_folder, release_folder
 
 PARTITION = "default"
 WRITERS, WORKERS = 6, 2

@@ -20,8 +20,8 @@ from rpcapi.daemon import options
 from scheduler_svc.composition import placement_service
 from scheduler_svc.composition.placement_service import PlacementService
 from scheduler_svc.conf import placement_service as placement_conf
-from tests.conftest import missing
-from tests.functional.servers.waiting import wait_until
+from tests.support.clusters.waiting import wait_until
+from tests.support.servers import missing
 
 Server = RedisServer | PostgresqlServer
 

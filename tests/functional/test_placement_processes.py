@@ -14,9 +14,9 @@ import pytest
 from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
-from tests.functional import clusters, truth
 from tests.functional.placement_deployment import READY_SECONDS, Client, Deployment, Writer, holding
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.clusters import clusters, truth
+from tests.support.store.store_partition import StorePartition
 
 SIZE = ClusterSize(computes=1, nodes_per_host=1, schedulers=1, placement_port=0)
 THREADS = 10

@@ -16,10 +16,10 @@ import pytest
 from devstack.servers.ports import answers, free_port
 from scheduler_svc.placement.http.authentication import Application, trust_tokens
 from scheduler_svc.store.sql.store import SqlStore
-from tests.functional.servers.waiting import wait_until
-from tests.placement.client import PlacementClient
-from tests.unit.scheduler_svc.fakes.placement import NAMESPACES, PlacementApi
-from tests.unit.scheduler_svc.fakes.served import serve
+from tests.support.clusters.waiting import wait_until
+from tests.support.placement.client import PlacementClient
+from tests.support.scheduler.placement import NAMESPACES, PlacementApi
+from tests.support.scheduler.served import serve
 
 SECONDS = 60
 COMMAND = [sys.executable, "-m", "scheduler_svc.cmd.placement_shadow", "--config-file"]

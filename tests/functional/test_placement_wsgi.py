@@ -13,8 +13,8 @@ import pytest
 
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
-from tests.functional.servers.waiting import wait_until
-from tests.placement.client import PlacementClient
+from tests.support.clusters.waiting import wait_until
+from tests.support.placement.client import PlacementClient
 
 STOP_SECONDS = 60
 WSGIREF = """

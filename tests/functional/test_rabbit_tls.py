@@ -23,10 +23,10 @@ from rpcapi import errors
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration
 from rpcapi.messaging import bus
-from tests import documentation
-from tests.certificates import SERVER_NAME, write_certificates
-from tests.conftest import missing
-from tests.run_folders import claim_folder, release_folder
+from tests.support import documentation
+from tests.support.certificates import SERVER_NAME, write_certificates
+from tests.support.run_folders import claim_folder, release_folder
+from tests.support.servers import missing
 
 USER = "conductor"
 CALL_SECONDS = 30

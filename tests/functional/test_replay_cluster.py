@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 SERVERS = 60
 

@@ -15,8 +15,8 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.process import ServerProcess, members, start_ticks
 from devstack.servers.rabbitmq_binary import rabbit_programs
 from devstack.users.errors import FolderUnusable
-from tests import run_folders
-from tests.conftest import missing
+from tests.support import run_folders
+from tests.support.servers import missing
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEADLINE = 30.0

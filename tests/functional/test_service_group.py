@@ -17,9 +17,9 @@ from rpcapi import errors
 from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.store.memory import MemoryStore
-from tests.conftest import missing
-from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.fakes.hosts import join, node
+from tests.support.run_folders import claim_folder, release_folder
+from tests.support.scheduler.hosts import join, node
+from tests.support.servers import missing
 
 TIMEOUT = 6.0
 DEADLINE = 30.0

@@ -10,8 +10,8 @@ from devstack.cluster_size import ClusterSize
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from rpcapi import errors, objects
-from tests.functional import clusters
-from tests.run_folders import claim_folder, release_folder
+from tests.support.clusters import clusters
+from tests.support.run_folders import claim_folder, release_folder
 
 TIMEOUT = 6.0
 DEADLINE = 60.0

@@ -10,8 +10,8 @@ import pytest
 from devstack import exercise
 from devstack.workload import WorkloadRequest
 from rpcapi.admin import waiting
-from tests.functional import clusters
-from tests.unit.devstack.lab import asking
+from tests.support import asking
+from tests.support.clusters import clusters
 
 GANTT = Path(sys.executable).with_name("gantt")
 SMALL = {"VCPU": 1, "MEMORY_MB": 1024}

@@ -13,7 +13,7 @@ from devstack.cluster_size import ClusterSize, Mode
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
 from rpcapi.resources.names import host_of
-from tests.functional import clusters, truth
+from tests.support.clusters import clusters, truth
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 

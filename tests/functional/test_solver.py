@@ -19,11 +19,11 @@ from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.redis import RedisStore
-from tests.functional import clusters
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
-from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.store.backends import redis_partition
+from tests.support.clusters import clusters
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
+from tests.support.scheduler.replica_views import FollowingReplicaView, filter_driver
+from tests.support.store.backends import redis_partition
 
 WORKERS = 4
 CALLS = 12  # per worker

@@ -17,11 +17,11 @@ from devstack.cluster import DevstackCluster
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.install import missing_packages
 from devstack.servers.ports import LOOPBACK
-from tests.conftest import missing
-from tests.functional import truth
 from tests.functional.dashboard.visitor import Visitor, is_served
 from tests.functional.stack_user import StackUser, _command_and_folder
-from tests.placement.client import PlacementClient
+from tests.support.clusters import truth
+from tests.support.placement.client import PlacementClient
+from tests.support.servers import missing
 
 SMALL = ("--computes", "1", "--schedulers", "1", "--servers", "6")
 

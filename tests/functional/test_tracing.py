@@ -16,9 +16,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from devstack.cluster_size import ClusterSize
 from rpcapi import tracing
-from tests.functional import clusters
-from tests.functional.booting import boot
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters
+from tests.support.clusters.booting import boot
+from tests.support.clusters.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=1, nodes_per_host=2)
 SECONDS = 60

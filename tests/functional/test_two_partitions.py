@@ -15,11 +15,12 @@ from devstack.servers.process import ServerProcess
 from devstack.servers.redis import RedisServer
 from rpcapi import objects
 from rpcapi.resources.names import host_of
-from tests.chaos.test_partitions import HERE, THERE, Cell
-from tests.functional import clusters, commands, truth
-from tests.functional.booting import SERVER_RESOURCES
-from tests.functional.clusters import RunningCluster
-from tests.run_folders import claim_folder, release_folder
+from tests.support import CHECKOUT
+from tests.support.clusters import clusters, commands, truth
+from tests.support.clusters.booting import SERVER_RESOURCES
+from tests.support.clusters.cells import HERE, THERE, Cell
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.run_folders import claim_folder, release_folder
 
 SIZE = ClusterSize(computes=4, nodes_per_host=1, schedulers=1)
 HOSTS = {HERE: ("compute0", "compute1"), THERE: ("compute2", "compute3")}
@@ -40,7 +41,7 @@ def cluster() -> Iterator[RunningCluster]:
     }
     try:
         with clusters.running_cluster(SIZE, overrides, ready=False) as running:
-            agent.spawn(Cell.command(running.cluster, folder), {"PYTHONPATH": str(clusters.PROJECT)}, folder)
+            agent.spawn(Cell.command(running.cluster, folder), {"PYTHONPATH": str(CHECKOUT)}, folder)
             exercise.wait_for_nodes(running.session, SIZE.nodes, clusters.READY_SECONDS, lambda node_count: None)
             yield running
     finally:

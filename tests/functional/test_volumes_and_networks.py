@@ -11,7 +11,7 @@ from devstack.publishers import site_topology
 from rpcapi import objects
 from rpcapi.admin import waiting
 from rpcapi.resources.names import host_of
-from tests.functional import clusters, truth
+from tests.support.clusters import clusters, truth
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 512}
 SHAPE = ClusterSize(computes=4, nodes_per_host=1, schedulers=1, pools=2, networks=2, report_interval=1.0)

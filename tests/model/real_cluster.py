@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real sagas, agents and stores, of which each step of the model is one: see tests/property/moves_cluster.py."""
+"""Real sagas, agents and stores, of which each step of the model is one; see tests/support/simulation."""
 
 import contextlib
 import threading
@@ -30,13 +30,13 @@ from tests.model.real_partitions import GracefulClaims, PartitionClaims, RealPar
 from tests.model.real_store import contents_of
 from tests.model.saga import Site
 from tests.model.state import NOWHERE, Agent, Attempt, Copy, Migration, Record, Store
-from tests.property.moves_cluster import FLAVORS, MovesCluster
-from tests.property.moves_hosts import AuditedClaims, Message
-from tests.unit.compute_agent.rig import AgentKilled
-from tests.unit.conductor.ledger import PARTITION, Ledger
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import LEASE_MS, LIMITS
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.agent.rig import AgentKilled
+from tests.support.conductor.ledger import PARTITION, Ledger
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import LEASE_MS, LIMITS
+from tests.support.simulation.moves_cluster import FLAVORS, MovesCluster
+from tests.support.simulation.moves_hosts import AuditedClaims, Message
+from tests.support.store.backends import memory_partition
 
 LAST = 5  # tries after which a step checks the claim
 WEST = "west"  # the second partition

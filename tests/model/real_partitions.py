@@ -12,11 +12,11 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
-from tests.property.moves_hosts import AuditedClaims
-from tests.unit.conductor.fakes import FakeScheduler
-from tests.unit.conductor.ledger import Ledger
-from tests.unit.conductor.live_cluster import StoreClaims
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition
+from tests.support.conductor.fakes import FakeScheduler
+from tests.support.conductor.ledger import Ledger
+from tests.support.conductor.live_cluster import StoreClaims
+from tests.support.simulation.moves_hosts import AuditedClaims
+from tests.support.store.store_partition import LONG_MS, StorePartition
 
 if TYPE_CHECKING:
     from tests.model.real_cluster import RealCluster

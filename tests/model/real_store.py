@@ -10,8 +10,8 @@ from scheduler_svc.store.records import RunningClaim
 from scheduler_svc.store.unverified import consumer_of
 from tests.model.state import CLOSED, FENCED, FENCED_BEFORE, FOREIGN, NOWHERE, OPEN, Claim, Store
 from tests.model.verbs import Found, Prepared, Running
-from tests.unit.scheduler_svc.store.backends import memory_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL
+from tests.support.store.backends import memory_partition
+from tests.support.store.store_partition import LONG_MS, SMALL
 
 INSTANCE, MIGRATION = "instance", "migration"
 HOUR_MS = 3_600_000

@@ -23,8 +23,8 @@ from tests.model.real_cluster import LAST, RealCluster, name_of
 from tests.model.replay import FAULT_SHARE, LENGTH, choose
 from tests.model.requests import Plan, begin
 from tests.model.state import ALIVE, OFF, REPORTED, Agent, Record, State
-from tests.property.moves_cluster import FLAVORS, SPEC
-from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS
+from tests.support.conductor.simulated_cluster import CTXT, HORIZON_MS
+from tests.support.simulation.moves_cluster import FLAVORS, SPEC
 
 LATE, TWICE = "; the message is late", "; it arrives again later"
 KILLED = ", and is killed before "

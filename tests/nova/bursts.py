@@ -16,7 +16,7 @@ from devstack.nova import roles
 from devstack.nova.client import CallFailed, NovaClient
 from devstack.nova.cloud import NovaCloud
 from devstack.servers.process import members
-from tests.functional.clusters import workers
+from tests.support.clusters.clusters import workers
 
 BOOTS = 20
 CLIENTS = 5

@@ -14,10 +14,10 @@ from devstack.nova.cloud import NovaCloud
 from devstack.nova.size import CloudSize
 from devstack.servers import lifetime
 from devstack.servers.errors import BinaryMissing, ServerNotReady
-from tests.conftest import missing
 from tests.nova.actions import aggregates_of
 from tests.nova.groups import MakeGroup
-from tests.run_folders import claim_folder, release_folder
+from tests.support.run_folders import claim_folder, release_folder
+from tests.support.servers import missing
 
 SCHEDULER = os.environ.get("GANTT_NOVA_SCHEDULER", CloudSize.scheduler)
 SIZE = CloudSize(

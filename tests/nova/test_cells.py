@@ -16,11 +16,11 @@ from devstack.nova.confs import CELL2_DATABASE
 from devstack.servers.errors import BinaryMissing
 from devstack.users import redis_users
 from scheduler_svc.store.redis import RedisStore
-from tests.conftest import missing
 from tests.nova.actions import SMALL, boot, host_of, kill_compute, migration_of, provider_of, restart_compute
 from tests.nova.conftest import SIZE, create_flavors, delete_servers, require_equal
-from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaClient, cell, destination, spec
+from tests.support.nova.nova_clouds import NovaClient, cell, destination, spec
+from tests.support.run_folders import claim_folder, release_folder
+from tests.support.servers import missing
 
 TWO_CELLS = replace(SIZE, computes=2, second_cell=2, placement="gantt", scheduler="gantt")
 FIRST, SECOND = {"host1", "host2"}, {"remote1", "remote2"}

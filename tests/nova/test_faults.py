@@ -11,7 +11,6 @@ import pytest
 from devstack.nova.client import wait_until
 from devstack.nova.cloud import NovaCloud
 from devstack.servers.errors import ServerNotReady
-from tests.functional.clusters import workers
 from tests.nova.actions import boot
 from tests.nova.bursts import (
     Burst,
@@ -27,7 +26,8 @@ from tests.nova.bursts import (
     start,
 )
 from tests.nova.conftest import SIZE
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaClient, spec
+from tests.support.clusters.clusters import workers
+from tests.support.nova.nova_clouds import NovaClient, spec
 
 pytestmark = pytest.mark.skipif(SIZE.scheduler != "gantt", reason="GANTT_NOVA_SCHEDULER is not gantt")
 

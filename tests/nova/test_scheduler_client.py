@@ -11,9 +11,9 @@ from devstack.lab.peers import side
 from devstack.nova import environment
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.rabbitmq import RabbitNode
-from tests.conftest import missing, running
-from tests.unit.scheduler_svc.fakes import nova_clouds
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud, spec
+from tests.support.nova import nova_clouds
+from tests.support.nova.nova_clouds import NovaCloud, spec
+from tests.support.servers import missing, running
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import boot
 from tests.nova.conftest import SIZE, compared, started_cloud
 from tests.nova.known_hosts import HOSTS, documents
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaClient, hosts_of, new_context, spec
+from tests.support.nova.nova_clouds import NovaClient, hosts_of, new_context, spec
 
 pytestmark = pytest.mark.skipif(SIZE.scheduler != "gantt", reason="GANTT_NOVA_SCHEDULER is not gantt")
 

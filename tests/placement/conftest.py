@@ -8,8 +8,8 @@ import pytest
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import redis_binary
 from devstack.users.redis_users import PLACEMENT, STORE_USERS
-from tests.placement.servers import DEPLOYMENTS, Servers
-from tests.run_folders import claim_folder, release_folder
+from tests.support.placement.servers import DEPLOYMENTS, Servers
+from tests.support.run_folders import claim_folder, release_folder
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,13 @@ from typing import ClassVar
 
 from gabbi import fixture
 
-from tests.placement.client import PlacementClient
 from tests.placement.clouds.bandwidth import SEGMENTS
 from tests.placement.clouds.cloud import Allocation, Cloud, Provider, amount
 from tests.placement.clouds.devices import DEEP_DEVICES, DEVICES
 from tests.placement.clouds.groups import GROUPS
 from tests.placement.clouds.seeding import seed
 from tests.placement.clouds.storage import LOCAL_STORAGE, SHARED_STORAGE, STORAGE_OF_NUMA_NODES
+from tests.support.placement.client import PlacementClient
 
 PORT = "GANTT_PLACEMENT_TEST_PORT"  # environment variable with the port of the API
 UUIDS = (

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import fixtures  # type: ignore[import-not-found]
 
-from tests.placement.client import PlacementClient
+from tests.support.placement.client import PlacementClient
 
 PACKAGE = "placement.tests.functional.fixtures"
 SUITE = "osc_placement.tests.functional"

@@ -10,7 +10,7 @@ from devstack import peer_environments
 from devstack.nova.environment import INSIDE
 from devstack.peer_environments import Peer
 from devstack.servers.ports import answers, free_port
-from tests.functional.servers.waiting import wait_until
+from tests.support.clusters.waiting import wait_until
 
 SECONDS = 300
 NEEDED = ("cheroot>=11,<12", "PyMySQL", "psycopg2-binary")

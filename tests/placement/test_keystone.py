@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.servers.waiting import wait_until
-from tests.placement import keystone_server
-from tests.placement.keystone_server import ADMINISTRATOR, PASSWORD, PROJECT
-from tests.placement.servers import DEPLOYMENTS, Servers
-from tests.placement.test_openstack_client import PROGRAM, client_environment
+from tests.support.clusters.waiting import wait_until
+from tests.support.placement import keystone_server
+from tests.support.placement.keystone_server import ADMINISTRATOR, PASSWORD, PROJECT
+from tests.support.placement.openstack_client import PROGRAM, client_environment
+from tests.support.placement.servers import DEPLOYMENTS, Servers
 
 SECONDS = 120
 ROLES = ("manager", "member", "reader", "service")

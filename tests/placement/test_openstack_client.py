@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import documentation
+from tests.support import documentation
+from tests.support.placement.openstack_client import PROGRAM, client_environment
 
-PROGRAM = "GANTT_OPENSTACK"  # environment variable with the path of the program
 PAGE = "docs/placement.md"
 DOCUMENTED_PORT = "8778"
 SECONDS = 60  # for one command: the client loads all its plug-ins first
@@ -27,13 +27,6 @@ def quick_start() -> list[tuple[str, str]]:
     (text,) = (block.text for block in documentation.blocks() if block.page == PAGE and "OS_AUTH_TYPE" in block.text)
     steps = text.replace("\\\n", "").split("$ ", 1)[1].split("\n$ ")
     return [(command, output) for command, _, output in (step.partition("\n") for step in steps)]
-
-
-def client_environment(home: Path) -> dict[str, str]:
-    """Return the environment in which the client's programs are found, without variables of another cloud."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OS_", "PYTHON"))}
-    path = f"{Path(os.environ[PROGRAM]).parent}:{environment['PATH']}"
-    return environment | {"PATH": path, "HOME": str(home)}
 
 
 def words(output: str) -> list[str]:

@@ -16,11 +16,11 @@ from unittest import mock
 import pytest
 
 from devstack.servers.ports import answers, free_port
-from tests.functional.servers.waiting import wait_until
-from tests.placement.client import PlacementClient
 from tests.placement.real_placement import RealPlacement
-from tests.placement.servers import Servers
 from tests.placement.test_switching import answers_of, fill
+from tests.support.clusters.waiting import wait_until
+from tests.support.placement.client import PlacementClient
+from tests.support.placement.servers import Servers
 
 STOP_SECONDS = 300
 NUMBER_OF_READS = 40  # at least

@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from tests.placement import fixtures, suite
-from tests.placement.files import ALL, FILES
+from tests.support.placement.files import ALL, FILES
 
 # Some files, for runs without --placement.
 SHORT = ("basic-http", "resource-provider")

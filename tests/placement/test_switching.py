@@ -18,11 +18,11 @@ from sqlalchemy.pool import NullPool
 from scheduler_svc.cmd.placement_import import main as run
 from scheduler_svc.databases import DRIVERS
 from scheduler_svc.store.sql.store import SqlStore
-from tests.placement.client import PlacementClient
 from tests.placement.clouds.seeding import seed
 from tests.placement.clouds.storage import SHARED_STORAGE
 from tests.placement.real_placement import RealPlacement
-from tests.unit.scheduler_svc.fakes.placement import LATEST, NAMESPACES, PlacementApi
+from tests.support.placement.client import PlacementClient
+from tests.support.scheduler.placement import LATEST, NAMESPACES, PlacementApi
 
 REVISIONS = ("422ece571366", "head")  # the first one with consumer types, and the last one
 PLACEMENT_DRIVERS = {"postgresql": "postgresql+psycopg2", "mariadb": "mysql+pymysql"}

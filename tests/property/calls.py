@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rpcapi import objects
 from rpcapi.objects.base import GanttObject, GanttObjectRegistry, ListField
 from rpcapi.serializer import GanttSerializer
-from tests.unit.scheduler_svc.fakes.workers import node_report
+from tests.support.scheduler.workers import node_report
 
 HOST, NODE, PARTITION = "alpha", "alpha/node0", "default"
 INSTANCES = ("7a1f0000-0000-4000-8000-000000000001", "7a1f0000-0000-4000-8000-000000000002")

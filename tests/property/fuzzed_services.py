@@ -26,11 +26,11 @@ from scheduler_svc.composition import tasks
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.property.calls import HOST, INSTANCES, NODE, PARTITION
-from tests.unit.compute_agent import rig
-from tests.unit.conductor.fake_hosts import FakeHosts
-from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
-from tests.unit.conductor.ledger import Ledger
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.agent import rig
+from tests.support.conductor.fake_hosts import FakeHosts
+from tests.support.conductor.fakes import FakeClaims, FakeScheduler
+from tests.support.conductor.ledger import Ledger
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 NOW_MS = 1_800_000_000_000  # the time of all stores, which stands still: nothing expires between two calls
 # Not changed by what a call does: locks, clocks, and records of decisions, refused ones too.
@@ -198,6 +198,6 @@ def compute_agent(folder: Path) -> Iterator[FuzzedService]:
 
 @contextmanager
 def all_services(folder: Path, url: str | None = None) -> Iterator[Mapping[str, FuzzedService]]:
-    """All services by name, each alone: what it calls are doubles. Stores are in Redis at ``url``, or in memory."""
+    """All services by name, each alone: what it calls are fakes. Stores are in Redis at ``url``, or in memory."""
     with scheduler(url) as first, conductor(url) as second, compute_agent(folder) as third:
         yield {"scheduler": first, "conductor": second, "compute": third}

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from scheduler_svc.placement.model.candidates.finder import CandidateFinder
 from scheduler_svc.placement.model.candidates.request import CandidateRequest
-from tests.property import tree_clouds, trees
-from tests.property.tree_clouds import HOSTS, POOLS, TreeCloud, flatten
-from tests.property.trees import all_candidates
+from tests.support.clouds import tree_clouds, trees
+from tests.support.clouds.tree_clouds import HOSTS, POOLS, TreeCloud, flatten
+from tests.support.clouds.trees import all_candidates
 
 
 class Fresh:

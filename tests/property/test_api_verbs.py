@@ -13,11 +13,11 @@ from devstack.servers.redis import RedisServer
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, ProviderState, SetInventories
-from tests.property.replica import check_trees
 from tests.property.test_replica_equals_snapshot import EXAMPLES, amounts, api_providers, change, changes
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.clouds.replica import check_trees
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.databases import sql_partition
+from tests.support.store.store_partition import StorePartition
 
 PROVIDERS = ("@api/1", "@api/2", "@api/3", "h1/n1")
 CONSUMERS = ("c1", "c2", "c4", "c5")

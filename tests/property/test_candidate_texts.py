@@ -17,7 +17,7 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
 from scheduler_svc.placement.model.candidates.finder import CandidateFinder
 from scheduler_svc.placement.model.candidates.request import CandidateRequest
-from tests.unit.scheduler_svc.fakes.hosts import node, provider, snapshot
+from tests.support.scheduler.hosts import node, provider, snapshot
 
 VERSIONS = [29, 39]
 CLASSES = ["VCPU", "MEMORY_MB", *(f"CUSTOM_{number}" for number in range(3))]

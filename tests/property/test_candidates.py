@@ -7,16 +7,11 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_svc.core.built_in import DEFAULT_FILTERS
-from scheduler_svc.core.drivers.filter import FilterDriver
-from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.trees.ranking import rank
-from scheduler_svc.core.weighers import scoring
-from tests.property import tree_clouds, trees
-from tests.property.tree_clouds import HOSTS, TreeCloud, flatten
-from tests.property.trees import all_candidates
-
-DRIVER = FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build({}))
+from tests.support.clouds import tree_clouds, trees
+from tests.support.clouds.filtering import DRIVER
+from tests.support.clouds.tree_clouds import HOSTS, TreeCloud, flatten
+from tests.support.clouds.trees import all_candidates
 
 
 @st.composite

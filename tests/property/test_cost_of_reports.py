@@ -24,7 +24,7 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.host_state.reports import check_nodes
 from scheduler_svc.store.records import HostReport
 from scheduler_svc.store.redis import RedisStore
-from tests.unit.scheduler_svc.store.store_partition import poll
+from tests.support.store.store_partition import poll
 
 HOST = "alpha"
 SHAPE = NodeShape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))

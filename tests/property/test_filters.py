@@ -12,7 +12,7 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes.hosts import EPOCH, node, provider
+from tests.support.scheduler.hosts import EPOCH, node, provider
 
 CLASSES = ("VCPU", "MEMORY_MB", "CUSTOM_GPU")
 TRAITS = tuple(f"CUSTOM_T{number}" for number in range(70))  # more than one word of bits

@@ -15,10 +15,10 @@ import pytest
 
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
-from tests.conftest import running_redis
 from tests.property.fuzz import LINE, Fuzz, Send
 from tests.property.fuzzed_process import FuzzedProcess, get_transport, target_of
 from tests.property.fuzzed_services import FuzzedService, all_services
+from tests.support.servers import running_redis
 
 BUSES = ("embedded", "rabbit")
 SERVICES = ("scheduler", "conductor", "compute")

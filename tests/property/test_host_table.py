@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes.hosts import EPOCH, child_provider, describe, node, provider, snapshot
+from tests.support.scheduler.hosts import EPOCH, child_provider, describe, node, provider, snapshot
 
 NAMES = ("a/1", "a/2", "b/1", "c", "a/1/x", "a/1/x/y")
 HOSTS = ("a", "b", "c")

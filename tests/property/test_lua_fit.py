@@ -17,8 +17,8 @@ from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.fit import misfit
 from rpcapi.resources.inventory import MAX_AMOUNT, Inventory
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.store_partition import StorePartition
 
 CLASSES = ("VCPU", "MEMORY_MB", "CUSTOM_GPU")
 small = st.integers(1, 12)

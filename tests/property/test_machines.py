@@ -8,9 +8,9 @@ from typing import ClassVar
 import pytest
 from hypothesis import strategies as st
 
-from tests import seed
-from tests.property import corpus, machines
-from tests.property.machines import RecordedMachine, bind, initialize, rule
+from tests.support import seed
+from tests.support.simulation import corpus, machines
+from tests.support.simulation.machines import RecordedMachine, bind, initialize, rule
 
 
 class SumMachine(RecordedMachine):

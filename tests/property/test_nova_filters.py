@@ -5,26 +5,9 @@ import pytest
 from hypothesis import given, settings
 
 from scheduler_svc.core import built_in
-from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.matching.options import FilterOptions
-from scheduler_svc.core.reads import union
-from tests.property import clouds
-from tests.property.filter_oracles import ISOLATED_HOSTS, ISOLATED_IMAGES, ORACLES
-
-OPTIONS = FilterOptions(metrics=("heat",), isolated_images=frozenset(ISOLATED_IMAGES), isolated_hosts=ISOLATED_HOSTS)
-FILTERS = {name: pipeline.build([name], OPTIONS) for name in ORACLES}
-READS = union(host_filter.reads for filters in FILTERS.values() for host_filter in filters)
-
-
-def passing(names, cloud, request):
-    """Return the passing hosts in order, by filter name."""
-    result = {}
-    with clouds.table(cloud, READS).reading() as view:
-        for name in names:
-            pipeline_result = pipeline.run(FILTERS[name], view, clouds.request(cloud, request))
-            assert pipeline_result.hosts - pipeline_result.count == sum(pipeline_result.reasons.values())
-            result[name] = [view.name(row) for row in range(view.size) if pipeline_result.passes[row]]
-    return result
+from tests.support.clouds import clouds
+from tests.support.clouds.filter_oracles import ORACLES
+from tests.support.clouds.filtering import passing
 
 
 def expected(names, cloud, request):

@@ -2,22 +2,19 @@
 """Scheduler worker and agent agree on NUMA topologies: the agent admits what the worker finds on its reported state."""
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compute_agent.attempt import Attempt, AttemptRef, Stage
-from compute_agent.resources.requirements import BuildRequirements
+from compute_agent.attempt import Attempt
 from compute_agent.resources.tracker import ResourceTracker
 from rpcapi import objects
 from rpcapi.resources.numa import cpu_sets
-from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first
-from rpcapi.resources.trees.tree import AllocationCandidate, Provider, ProviderInventory, ProviderTree
-from scheduler_svc.core.trees.numa import NumaFit
-from tests.unit.compute_agent.machines import node
+from rpcapi.resources.trees.search import NoCandidateReason
+from rpcapi.resources.trees.tree import AllocationCandidate
+from tests.support.clouds.tracked_host import TrackedHost
 
 HOST_CONFIGURATION = """
     [compute]
@@ -79,58 +76,6 @@ def specs(draw: st.DrawFn) -> objects.RequestSpec:
         groups["_pci0"] = {"resources": {CARD: 1}}
         numa["devices"] = {"_pci0": policy}
     return objects.RequestSpec.of(resources={"DISK_GB": 1}, groups=groups, groups_policy="none", numa=numa)
-
-
-class TrackedHost:
-    """An agent's tracker, and a scheduler worker's view of it."""
-
-    def __init__(self, text: str) -> None:
-        self.node = node(text)
-        self.tracker = ResourceTracker([self.node])
-        self.attempts: dict[AttemptRef, Attempt] = {}
-
-    def tree(self, numa_fit: NumaFit | None = None) -> ProviderTree:
-        name = self.node.name
-        parts = [
-            ("", "", self.node.shape.traits),
-            *((e.path, e.parent, e.traits) for e in self.node.shape.child_providers),
-        ]
-        providers = []
-        for path, parent, traits in parts:
-            provider_name = f"{name}/{path}" if path else name
-            used = self.tracker.used(provider_name)
-            provider_inventories = {
-                key: ProviderInventory(i.capacity, used.get(key, 0), i.min_unit, i.max_unit, i.step_size)
-                for key, i in self.tracker.inventories(provider_name).items()
-            }
-            parent_name = None if not path else f"{name}/{parent}" if parent else name
-            symmetry_key = numa_fit.symmetry_key(provider_name) if numa_fit else None
-            providers.append(
-                Provider(provider_name, parent_name, provider_inventories, frozenset(traits), frozenset(), symmetry_key)
-            )
-        return ProviderTree(providers)
-
-    def find_allocation(self, spec: objects.RequestSpec) -> AllocationCandidate | NoCandidateReason:
-        cells = self.tracker.kind_reports(self.node)["numa"]
-        fit = NumaFit(spec.numa, cells, self.tree())
-        steps = StepBudget(1_000_000)
-        return find_first(self.tree(fit), BuildRequirements.from_spec(spec).tree_request, steps, fit.accepts)
-
-    def admit(self, number: int, spec: objects.RequestSpec, allocations: Any) -> Attempt | str:
-        intent = Attempt(str(number), 1, Stage.INTENT, 0, name=self.node.name, allocations=allocations)
-        return self.tracker.admit(intent, BuildRequirements.from_spec(spec))
-
-    def possible_allocations(self, spec: objects.RequestSpec) -> Iterator[dict[str, dict[str, int]]]:
-        """Yield every combination of providers for the groups."""
-        name = self.node.name
-        child_names = [f"{name}/{child.path}" for child in self.node.shape.child_providers]
-        for providers in itertools.product(child_names, repeat=len(spec.groups)):
-            allocations: dict[str, dict[str, int]] = {name: dict(spec.resources)}
-            for provider, group in zip(providers, spec.groups.values(), strict=True):
-                amounts = allocations.setdefault(provider, {})
-                for key, amount in group["resources"].items():
-                    amounts[key] = amounts.get(key, 0) + amount
-            yield allocations
 
 
 @pytest.mark.parametrize("examples", [60, pytest.param(1000, marks=[pytest.mark.long, pytest.mark.timeout(600)])])

@@ -13,9 +13,9 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_router import LINGER_S
-from tests.unit.scheduler_svc.fakes.deployments import TTL_MS, PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import join, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.support.scheduler.deployments import TTL_MS, PartitionedDeployment
+from tests.support.scheduler.hosts import join, node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY
 
 NAMES = ("a", "b", "c")
 # Calls and their uuids: repeated until answered, as a conductor does.

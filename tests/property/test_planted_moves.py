@@ -4,9 +4,9 @@
 import pytest
 
 from scheduler_svc.store.verbs.partition import PartitionState
-from tests.property import machines
-from tests.property.test_moves_machine import MovesMachine
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.simulation import machines
+from tests.support.simulation.moves_machine import MovesMachine
+from tests.support.store.backends import memory_partition
 
 
 @pytest.mark.timeout(900)

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.support.scheduler import hosts
+from tests.support.scheduler.placement import PlacementApi
 
 TRAITS = ("CUSTOM_A", "CUSTOM_B", "HW_CPU_X86_AVX")
 CLASSES = ("VCPU", "MEMORY_MB", "CUSTOM_X")

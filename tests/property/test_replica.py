@@ -17,7 +17,7 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport, RunningClaim
-from tests.unit.scheduler_svc.fakes.hosts import describe, node
+from tests.support.scheduler.hosts import describe, node
 
 HOSTS = st.sampled_from(("a", "b", "c"))
 NODES = st.lists(st.sampled_from(("1", "2", "3")), unique=True, max_size=3)

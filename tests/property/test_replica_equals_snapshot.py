@@ -21,9 +21,9 @@ from scheduler_svc.store.providers.changes import (
     SetTraits,
     UpdateProvider,
 )
-from tests.property.replica import LogFollower, apply_entry, check_trees
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, node_stats
+from tests.support.clouds.replica import LogFollower, apply_entry, check_trees
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.store_partition import StorePartition, node_stats
 
 NODES = ("n1", "n2", "n3")
 hosts = st.sampled_from(["h1", "h2"])

@@ -21,8 +21,8 @@ from scheduler_svc.core.weighers import scoring
 from scheduler_svc.host_state.facts import drop_refused_facts
 from scheduler_svc.host_state.reports import check_nodes
 from scheduler_svc.scheduling import failing_hosts
-from tests.property import clouds
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request, table
+from tests.support.clouds import clouds
+from tests.support.scheduler.hosts import child_provider, node, request, table
 
 FILTERS = pipeline.build(built_in.FILTER_NAMES, FilterOptions(default_architecture="x86_64", metrics=("io_ops",)))
 WEIGHERS = scoring.build(dict.fromkeys(built_in.WEIGHER_NAMES, 1.0))

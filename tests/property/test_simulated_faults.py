@@ -9,12 +9,12 @@ import pytest
 from compute_agent.attempts.isolation import AuditDuty
 from conductor.store.records import InstanceStatus, SagaStep
 from scheduler_svc.store import registrations
-from tests.property.faults import Fault
-from tests.property.moves_cluster import SPEC, MovesCluster, Progress
-from tests.property.promises import PromiseBroken
-from tests.property.test_moves_machine import STRIKES
-from tests.unit.conductor.live_cluster import HOSTS
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.conductor.live_cluster import HOSTS
+from tests.support.simulation.faults import Fault
+from tests.support.simulation.moves_cluster import SPEC, MovesCluster, Progress
+from tests.support.simulation.moves_machine import STRIKES
+from tests.support.simulation.promises import PromiseBroken
+from tests.support.store.backends import memory_partition
 
 FIRST, SECOND, THIRD = HOSTS
 HOUR_S = 3600

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scheduler_svc.core.drivers.solver import greedy
 from scheduler_svc.core.drivers.solver.problem import CallKind, GroupRule, PlacementProblem, count_members
 from scheduler_svc.core.drivers.solver.solve import solve
-from tests.unit.scheduler_svc.core.drivers.solver.placements import ample_budget
+from tests.support.scheduler.placements import ample_budget
 
 
 @st.composite

@@ -11,9 +11,9 @@ from scheduler_svc.core.drivers.driver import RankRequest
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
-from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
+from tests.support.scheduler import hosts
+from tests.support.scheduler.placements import AMPLE_S, AMPLE_WORK
+from tests.support.scheduler.replica_views import filter_driver
 
 AMOUNTS = st.fixed_dictionaries({"VCPU": st.integers(1, 4)}, optional={"MEMORY_MB": st.integers(1, 4)})
 CLOUD = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.booleans()), min_size=1, max_size=6)

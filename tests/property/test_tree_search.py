@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, match_allocations, search
-from tests.property import trees
-from tests.property.trees import all_candidates
+from tests.support.clouds import trees
+from tests.support.clouds.trees import all_candidates
 
 NAMES = ("root", "root/1", "pool0", "nowhere")
 PLENTY = 10**9

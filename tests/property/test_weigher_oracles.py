@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
 from scheduler_svc.core.built_in import WEIGHER_NAMES
 from scheduler_svc.core.weighers import scoring
-from tests.property import weighed_clouds
+from tests.support.clouds import weighed_clouds
 
 FROM_0 = ("FreeShareWeigher", "RAMWeigher", "CPUWeigher", "DiskWeigher", "IoOpsWeigher")
 AMOUNTS = {"RAMWeigher": "MEMORY_MB", "CPUWeigher": "VCPU", "DiskWeigher": "DISK_GB"}

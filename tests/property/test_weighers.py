@@ -16,7 +16,7 @@ from scheduler_svc.core.drivers.top import top_indexes
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.weighers import scoring
-from tests.unit.scheduler_svc.fakes import hosts
+from tests.support.scheduler import hosts
 
 CLASSES = {"RAMWeigher": "MEMORY_MB", "CPUWeigher": "VCPU", "DiskWeigher": "DISK_GB"}
 MULTIPLIERS = st.dictionaries(st.sampled_from(tuple(CLASSES)), st.sampled_from((0.0, 1.0, 2.5, -1.0)))

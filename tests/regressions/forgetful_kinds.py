@@ -9,11 +9,11 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import redis_binary
-from tests.conftest import missing
-from tests.functional.failover.setups import STEADY_MS, Kind, running_setup
 from tests.regressions.forgetful_redis import FailedOverRedis, OneRedis
 from tests.regressions.forgetful_stores import ForgetfulStores, MemoryStores, PostgresqlPair, SqliteFile
-from tests.run_folders import claim_folder, release_folder
+from tests.support.clusters.setups import STEADY_MS, Kind, running_setup
+from tests.support.run_folders import claim_folder, release_folder
+from tests.support.servers import missing
 
 
 @contextlib.contextmanager

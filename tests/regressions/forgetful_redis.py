@@ -16,10 +16,10 @@ from devstack.servers.redis import RedisServer
 from devstack.servers.redis_cluster import RedisCluster
 from devstack.servers.sentinel import SERVICE, Sentinel
 from scheduler_svc.store.redis.keys import prefix
-from tests.functional.failover.setups import FailoverSetup
 from tests.regressions.forgetful_stores import NAMESPACES, ForgetfulStores
-from tests.unit.scheduler_svc.store.backends import RedisFaults, redis_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, poll
+from tests.support.clusters.setups import FailoverSetup
+from tests.support.store.backends import RedisFaults, redis_partition
+from tests.support.store.store_partition import StorePartition, poll
 
 FAILOVER_SECONDS = 60.0
 

@@ -15,10 +15,10 @@ from urllib.parse import quote
 from conductor.store.interface import ConductorStore
 from devstack.servers.postgresql import DATABASE, USER, PostgresqlServer
 from scheduler_svc.store.aggregates import NAMESPACE
-from tests.unit.conductor.store.conftest import memory_bench
-from tests.unit.scheduler_svc.store.backends import memory_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.conductor.bench import memory_bench
+from tests.support.store.backends import memory_partition
+from tests.support.store.databases import sql_partition
+from tests.support.store.store_partition import StorePartition
 
 NAMESPACES = [NAMESPACE]
 FAILOVER_SECONDS = 60.0

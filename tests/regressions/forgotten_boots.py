@@ -3,8 +3,8 @@
 
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster
-from tests.unit.scheduler_svc.store.store_partition import running
+from tests.support.conductor.simulated_cluster import SimulatedCluster
+from tests.support.store.store_partition import running
 
 MINUTE_MS = 60_000
 

@@ -11,7 +11,7 @@ from rpcapi.resources.claims import Answer, ClaimRole
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from tests.regressions.forgetful_stores import ForgetfulStores
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL, StorePartition, running
+from tests.support.store.store_partition import LONG_MS, SMALL, StorePartition, running
 
 MIGRATION = "m1"
 

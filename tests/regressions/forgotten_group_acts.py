@@ -17,7 +17,7 @@ from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.store.records import RunningClaim
 from tests.regressions.forgetful_stores import ForgetfulStores
 from tests.regressions.forgotten_claim_acts import audit
-from tests.unit.scheduler_svc.store.store_partition import SMALL, StorePartition, intent
+from tests.support.store.store_partition import SMALL, StorePartition, intent
 
 
 def homes_of(*partitions: StorePartition) -> GroupHomes:

@@ -13,7 +13,7 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.aggregates import NAMESPACE
 from tests.regressions.forgetful_stores import ForgetfulStores
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent
+from tests.support.store.store_partition import StorePartition, intent
 
 OPEN = {"hosts": ["h1", "h2"], "metadata": {}}
 RESERVED = {"hosts": ["h1", "h2"], "metadata": {"filter_tenant_id": "payroll"}}

@@ -17,8 +17,8 @@ from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from tests.regressions.forgetful_stores import ForgetfulStores
-from tests.unit.conductor.saga.simulated_cluster import CTXT, SimulatedCluster
-from tests.unit.scheduler_svc.store.store_partition import running
+from tests.support.conductor.simulated_cluster import CTXT, SimulatedCluster
+from tests.support.store.store_partition import running
 
 CAPACITIES = {"h1/n": 20, "h2/n": 20}
 AMOUNTS = {"VCPU": 1}

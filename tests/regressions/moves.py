@@ -7,10 +7,10 @@ from typing import Any
 
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import objects
-from tests.property.moves_cluster import SPEC, MovesCluster
-from tests.property.moves_hosts import Message
-from tests.unit.conductor.live_cluster import HOSTS
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.conductor.live_cluster import HOSTS
+from tests.support.simulation.moves_cluster import SPEC, MovesCluster
+from tests.support.simulation.moves_hosts import Message
+from tests.support.store.store_partition import StorePartition
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS

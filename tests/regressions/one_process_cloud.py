@@ -25,8 +25,8 @@ from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.service import SchedulerService
-from tests.functional import truth
-from tests.unit.scheduler_svc.fakes.workers import ShortPollStore
+from tests.support.clusters import truth
+from tests.support.scheduler.workers import ShortPollStore
 
 NAMESPACES = ("aggregate", "flavor", "image")
 

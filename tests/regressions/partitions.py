@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.databases import sql_partition
+from tests.support.store.store_partition import StorePartition
 
 BACKENDS = ("memory", "redis", "sqlite")
 

@@ -21,9 +21,9 @@ from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.sql import SqlStore
-from tests.unit.scheduler_svc.store.backends import RedisFaults, memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
-from tests.unit.scheduler_svc.store.store_partition import SMALL, StorePartition, running
+from tests.support.store.backends import RedisFaults, memory_partition, redis_partition
+from tests.support.store.databases import sql_partition
+from tests.support.store.store_partition import SMALL, StorePartition, running
 
 KEY = "a key that only schedulers know: 0123456789"
 NODE = {"inventories": {name: {"total": 8 * amount} for name, amount in SMALL.items()}}

@@ -10,7 +10,7 @@ from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.store.records import RunningClaim
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.scheduler_svc.store.store_partition import SMALL, StorePartition, intent
+from tests.support.store.store_partition import SMALL, StorePartition, intent
 
 GROUP = ClaimGroup("g", GroupPolicy.AFFINITY)
 HOSTS = ("h1", "h2", "h3")

@@ -6,7 +6,7 @@ It waited for the hour, and the instance was in ERROR "Host unreachable, claim k
 
 from pathlib import Path
 
-from tests.unit.compute_agent.rig import AgentRig, ScriptedProfile
+from tests.support.agent.rig import AgentRig, ScriptedProfile
 
 HOUR_MS = 3_600_000
 

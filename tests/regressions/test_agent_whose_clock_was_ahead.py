@@ -17,7 +17,7 @@ from scheduler_svc.store.records import HostReport, StatsOutcome
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.registrations import AppliedReport
-from tests.unit.scheduler_svc.store.store_partition import node_stats
+from tests.support.store.store_partition import node_stats
 
 AHEAD_MS = 30 * 86_400_000
 

@@ -12,8 +12,8 @@ import rpcapi.version
 from rpcapi import context, errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from scheduler_svc.core.filters.compute import REASON_TOO_OLD
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.scheduler.hosts import SMALL_REQUEST
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 CURRENT = {"compute": ComputeAPI.VERSION}
 

@@ -17,9 +17,9 @@ from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from tests.regressions.test_large_requests import CTXT, OneRequest, SilentHosts, Worker, add_host, live_claims
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, unchanged
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition
+from tests.support.scheduler.replica_views import FILTER_POLICY, FollowingReplicaView, unchanged
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.store_partition import LONG_MS, SHORT_MS, StorePartition
 
 SIZES = [1, 100, 101, MAX_INSTANCES]
 AFFINITY, ANTI_AFFINITY = {"group_policy": "affinity"}, {"group_policy": "anti-affinity"}

@@ -13,7 +13,7 @@ import pytest
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, running
+from tests.support.store.store_partition import LONG_MS, StorePartition, running
 
 REF = ClaimRef("c1", 1)
 

@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi.resources.claims import Answer
 from tests.regressions.test_large_requests import OneRequest, Worker, add_host
-from tests.unit.scheduler_svc.store.backends import memory_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition
+from tests.support.store.backends import memory_partition
+from tests.support.store.store_partition import LONG_MS, StorePartition
 
 HOSTS = ["h1", "h2", "h3"]
 AGENT = "gantt-compute"

@@ -21,7 +21,7 @@ from devstack.lab.processor_time import descendants
 from rpcapi import context, objects
 from rpcapi.admin.session import Session
 from rpcapi.context import RequestContext
-from tests.functional.clusters import running_cluster
+from tests.support.clusters.clusters import running_cluster
 
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 ANSWER_SECONDS = 1.0

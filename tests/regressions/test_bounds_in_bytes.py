@@ -26,8 +26,8 @@ from scheduler_svc.replication.reaper import Reaper, ReapLimits
 from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.store.bounded import OPTIONS, store_bounds
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.conductor.parts import make_parts
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent, node_stats
+from tests.support.conductor.parts import make_parts
+from tests.support.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent, node_stats
 
 BOUND = 6_000  # bytes
 LARGE = 1 << 30

@@ -19,7 +19,7 @@ from rpcapi import context, errors, objects
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.messaging import bus
-from tests.conftest import running
+from tests.support.servers import running
 
 pytestmark = pytest.mark.long  # Only a real broker has the alarm.
 

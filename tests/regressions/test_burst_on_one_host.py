@@ -20,10 +20,10 @@ from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.scheduling.shadow import ShadowStore
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud, hosts_of, spec
-from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, select, selection_call
+from tests.support.nova.nova_clouds import NovaCloud, hosts_of, spec
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FollowingReplicaView
+from tests.support.scheduler.schedulers import HostPartition, select, selection_call
 
 SIZES = {"VCPU": 400, "MEMORY_MB": 400_000, "DISK_GB": 20_000}
 BUILDS = {"a": 1, "b": 1, "c": 1, "idle": 0}

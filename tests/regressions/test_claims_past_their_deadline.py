@@ -7,8 +7,8 @@ import pytest
 
 from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, StorePartition, intent
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.store_partition import SHORT_MS, StorePartition, intent
 
 ONE = {"VCPU": 1}
 

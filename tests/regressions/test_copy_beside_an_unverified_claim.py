@@ -21,11 +21,11 @@ from tests.regressions.restorable_deployments import (
     redis_deployment,
     sqlite_deployment,
 )
-from tests.unit.conductor.saga.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, running
+from tests.support.conductor.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY
+from tests.support.store.store_partition import LONG_MS, StorePartition, running
 
 REF = ClaimRef("vm", 1)
 MINUTE_MS = 60_000

@@ -15,7 +15,7 @@ import pytest
 
 from rpcapi.resources import query
 from scheduler_svc.core.filters import json_query
-from tests.unit.scheduler_svc.fakes.hosts import node, request, table
+from tests.support.scheduler.hosts import node, request, table
 
 MAX_CALLS = 50_000  # function calls of one evaluation
 

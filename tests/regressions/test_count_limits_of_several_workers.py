@@ -16,9 +16,9 @@ from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, select, selection_call
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FollowingReplicaView
+from tests.support.scheduler.schedulers import HostPartition, select, selection_call
 
 LIMIT = 2
 HOSTS = ("h1", "h2")

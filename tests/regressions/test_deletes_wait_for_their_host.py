@@ -19,13 +19,13 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
-from tests.unit.conductor.saga.passes import SPEC, ScriptedClaims, instance, make_pass
-from tests.unit.conductor.saga.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, running
+from tests.support.conductor.passes import SPEC, FakeClaims, instance, make_pass
+from tests.support.conductor.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.store_partition import StorePartition, running
 
 REF = ClaimRef("vm", 1)
 
@@ -238,7 +238,7 @@ def deployment_with_third_attempt_in_b(is_confirmed: bool) -> PartitionedDeploym
     return deployment
 
 
-class DeploymentClaims(ScriptedClaims):
+class DeploymentClaims(FakeClaims):
     """Claims clients of a deployment's partitions, which answer as the endpoints do."""
 
     def __init__(self, deployment: PartitionedDeployment) -> None:

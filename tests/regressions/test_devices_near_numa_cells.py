@@ -16,7 +16,7 @@ from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.pci_aliases import PciAlias
 from scheduler_svc.core.trees.numa import NumaFit
-from tests.property.test_numa_agreement import TrackedHost
+from tests.support.clouds.tracked_host import TrackedHost
 
 # CPUs and memory of each cell.
 CPUS, MEMORY_MB = 4, 8192

@@ -8,7 +8,7 @@ from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.records import RunningClaim
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
+from tests.support.store.backends import memory_partition, redis_partition
 
 HOSTS, PER_HOST = 100, 100
 CAPACITY = {"VCPU": PER_HOST, "MEMORY_MB": 64 * PER_HOST}

@@ -12,7 +12,7 @@ from tests.regressions.forgotten_boots import (
     come_back,
     lose_partition,
 )
-from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 
 def test_instance_whose_selection_failed_is_found_where_it_runs() -> None:

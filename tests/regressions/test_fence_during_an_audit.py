@@ -16,9 +16,9 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import AuditOutcome
 from scheduler_svc.store.verbs import audit as audit_verb
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, running
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.databases import sql_partition
+from tests.support.store.store_partition import LONG_MS, StorePartition, running
 
 REFS = [ClaimRef(f"c{number}", 1) for number in range(3)]
 

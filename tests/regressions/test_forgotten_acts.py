@@ -9,8 +9,8 @@ import pytest
 from tests.regressions import forgotten_claim_acts, forgotten_group_acts, forgotten_operator_acts, forgotten_record_acts
 from tests.regressions.forgetful_kinds import KINDS, opened_stores
 from tests.regressions.forgotten_record_acts import RecordCluster
-from tests.stride import in_turn
-from tests.unit.conductor.saga.simulated_cluster import uuid_list
+from tests.support.conductor.simulated_cluster import uuid_list
+from tests.support.stride import in_turn
 
 Steps = Iterator[None]
 Act = Callable[..., Steps]

@@ -20,12 +20,12 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.redis import RedisStore
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.conductor.store.conftest import request as build_request
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
-from tests.unit.scheduler_svc.store.backends import partition_on
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, running
+from tests.support.conductor.bench import request as build_request
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY
+from tests.support.store.backends import partition_on
+from tests.support.store.store_partition import StorePartition, running
 
 # -- in the store ------------------------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from tests.regressions.moves import DAY_MS, HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.conductor.ledger import PARTITION
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import CTXT
+from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import CTXT
 
 STEPS = {"migrate": SagaStep.STOP_SOURCE, "live-migrate": SagaStep.COPY}
 DESTINATIONS = {

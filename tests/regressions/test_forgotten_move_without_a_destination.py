@@ -12,7 +12,7 @@ import pytest
 
 from conductor.store.records import SagaStep
 from tests.regressions.moves import HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.store.backends import memory_partition
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 
 from conductor.store.records import SagaStep
 from rpcapi import errors
-from tests.property.moves_cluster import FLAVORS
 from tests.regressions.moves import HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.simulation.moves_cluster import FLAVORS
+from tests.support.store.backends import memory_partition
 
 
 @pytest.fixture

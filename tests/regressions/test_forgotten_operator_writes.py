@@ -22,8 +22,8 @@ from tests.regressions.forgotten_operator_acts import (
     service,
     version_of,
 )
-from tests.unit.scheduler_svc.store.conftest import make_partition, sqlite_url
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.store.fixtures import make_partition, sqlite_url
+from tests.support.store.store_partition import StorePartition
 
 __all__ = ["make_partition", "sqlite_url"]  # fixtures
 

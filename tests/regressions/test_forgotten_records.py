@@ -13,8 +13,8 @@ from conductor.saga.transitions import set_step
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
-from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
-from tests.unit.conductor.store.conftest import StoreWithClock, memory_bench, redis_bench
+from tests.support.conductor.bench import StoreWithClock, memory_bench, redis_bench
+from tests.support.conductor.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
 
 (UUID,) = uuid_list(1)
 

@@ -9,7 +9,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from tests.regressions.forgotten_boots import MINUTE_MS, come_back, lose_partition
-from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS, SPEC, THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import CTXT, HORIZON_MS, SPEC, THREE, SimulatedCluster, uuid_list
 
 
 @pytest.fixture

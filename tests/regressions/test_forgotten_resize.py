@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from conductor.store.records import InstanceRecord
-from tests.property.moves_cluster import FLAVORS
 from tests.regressions.moves import MINUTE_MS, MovingInstance, open_cluster
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.simulation.moves_cluster import FLAVORS
+from tests.support.store.backends import memory_partition
 
 LARGE = {"VCPU": 3, "MEMORY_MB": 1024}
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.property.moves_cluster import FLAVORS
 from tests.regressions.moves import DAY_MS, MINUTE_MS, MovingInstance, open_cluster
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.simulation.moves_cluster import FLAVORS
+from tests.support.store.backends import memory_partition
 
 
 @pytest.fixture

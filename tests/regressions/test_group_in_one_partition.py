@@ -12,9 +12,9 @@ from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.store.records import RunningClaim
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, unchanged
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY, unchanged
 
 GROUP = ClaimGroup("g", GroupPolicy.AFFINITY)
 HOUR_MS = 3600 * 1000

@@ -12,9 +12,9 @@ import pytest
 from conductor.requests import builds
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
-from tests.unit.conductor.parts import make_parts
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.conductor.parts import make_parts
+from tests.support.scheduler.hosts import SMALL_REQUEST
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 HOSTS = ("h1", "h2", "h3")
 OWNER, STRANGER = "owner", "stranger"

@@ -14,7 +14,7 @@ from compute_agent.attempt import AttemptRef, Stage
 from compute_agent.attempts.journal_file import JournalDamaged
 from compute_agent.simulator.hypervisor import Hypervisor
 from compute_agent.simulator.profile import HostProfile
-from tests.unit.compute_agent.rig import AgentRig
+from tests.support.agent.rig import AgentRig
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from scheduler_svc.core.records import BatchOutcomes, ClaimBatch
 from tests.regressions.test_large_requests import OneRequest, Worker, add_host
-from tests.unit.scheduler_svc.store.backends import memory_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.store.backends import memory_partition
+from tests.support.store.store_partition import StorePartition
 
 HOSTS = ["h1", "h2", "h3"]
 

@@ -27,11 +27,11 @@ from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
-from tests.unit.conductor.parts import make_parts
-from tests.unit.scheduler_svc.fakes.hosts import request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent, node_stats
+from tests.support.conductor.parts import make_parts
+from tests.support.scheduler.hosts import request
+from tests.support.scheduler.replica_views import FILTER_POLICY, FollowingReplicaView
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent, node_stats
 
 SIZES = [1, 100, 101, MAX_INSTANCES]
 CTXT = context.new("project", "user")

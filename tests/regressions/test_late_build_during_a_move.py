@@ -13,8 +13,8 @@ import pytest
 from conductor.store.records import SagaStep
 from rpcapi.resources.claims import ClaimRole
 from tests.regressions.moves import HOUR_MS, MovingInstance, open_cluster
-from tests.unit.conductor.saga.simulated_cluster import Crash
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.conductor.simulated_cluster import Crash
+from tests.support.store.backends import memory_partition
 
 
 @pytest.fixture

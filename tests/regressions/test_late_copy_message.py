@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from conductor.store.records import SagaStep
-from tests.property.moves_hosts import Message
 from tests.regressions.moves import HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.simulation.moves_hosts import Message
+from tests.support.store.backends import memory_partition
 
 COPY_STEPS = (SagaStep.PREPARE_COPY, SagaStep.COPY)
 MANY_PASSES = 100

@@ -15,7 +15,7 @@ from conductor.saga.moves import begin_move, select_next
 from conductor.store.migrations import MigrationKind, MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, migration_of, uuid_list
+from tests.support.conductor.simulated_cluster import CTXT, THREE, SimulatedCluster, migration_of, uuid_list
 
 (UUID,) = uuid_list(1)
 SOURCE = ClaimRef(UUID, 1)

@@ -9,8 +9,8 @@ import pytest
 from conductor.store.records import InstanceStatus, LeaseLost, SagaStep
 from scheduler_svc.notifications.lease import KEY, NAMESPACE
 from scheduler_svc.store.lease import DocumentLease
-from tests.unit.conductor.store.conftest import StoreWithClock, memory_bench, redis_bench, request, take_lease
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
+from tests.support.conductor.bench import StoreWithClock, memory_bench, redis_bench, request, take_lease
+from tests.support.store.backends import memory_partition, redis_partition
 
 LEASE_SECONDS = 10.0
 

@@ -13,7 +13,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.inventory import Inventory
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker
+from tests.support.scheduler.workers import FakeTransportWorker
 
 # Resource classes of each node.
 CLASSES = 3

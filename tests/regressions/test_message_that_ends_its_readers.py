@@ -13,10 +13,11 @@ from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers.redis_channel import MAX_REDELIVERIES
-from tests.contract.bus_peer import Ending, Peers, eventually
-from tests.contract.bus_process import POISONED
-from tests.contract.embedded.settings import QUICK
+from tests.support.bus.bus_peer import Ending, Peers, eventually
+from tests.support.bus.bus_process import POISONED
+from tests.support.bus.settings import QUICK
 
+PEER = [sys.executable, "-W", "ignore", "-m", "tests.support.bus.bus_process"]
 END_SECONDS = 60.0
 
 
@@ -30,9 +31,7 @@ def ending() -> Iterator[Ending]:
 def end_server(peers: Peers, poison: str) -> int:
     """Run a server that ends as it decodes the poison; return its exit status."""
     settings = {"role": "server", "url": peers.url, "topic": peers.topic, "name": "s1", "poison": poison}
-    process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", "tests.contract.bus_process", json.dumps({**settings, "options": QUICK})]
-    )
+    process = subprocess.Popen([*PEER, json.dumps({**settings, "options": QUICK})])
     try:
         return process.wait(END_SECONDS)
     finally:

@@ -14,9 +14,9 @@ from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.store.records import HostReport, StatsOutcome
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
-from tests.unit.scheduler_svc.store.store_partition import ROOMY, SMALL, StorePartition, node_stats, running
+from tests.support.store.backends import memory_partition, redis_partition
+from tests.support.store.databases import sql_partition
+from tests.support.store.store_partition import ROOMY, SMALL, StorePartition, node_stats, running
 
 A, B = (f"{number:08x}-0000-4000-8000-000000000000" for number in (1, 2))
 GRACE_MS = 1

@@ -14,7 +14,7 @@ from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.redis import RedisServer
 from rpcapi.redis_failover import connection
 from scheduler_svc.store.redis import RedisStore
-from tests.unit.scheduler_svc.store.store_partition import poll
+from tests.support.store.store_partition import poll
 
 
 def test_worker_leaves_a_former_primary(

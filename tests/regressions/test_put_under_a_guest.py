@@ -14,7 +14,7 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.allocations import AllocationChange
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.scheduler_svc.store.store_partition import SMALL, StorePartition, running
+from tests.support.store.store_partition import SMALL, StorePartition, running
 
 CLAIMED = {"VCPU": 1}  # what the store has of the second guest, which uses SMALL
 

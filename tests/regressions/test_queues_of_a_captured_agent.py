@@ -19,7 +19,7 @@ from devstack.servers.rabbitmq import RabbitNode
 from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_management import BrokerAdministration
 from rpcapi.access.rabbit_users import REPLY_EXCHANGE, VHOST, agent
-from tests.conftest import AGENT_HOSTS
+from tests.support.servers import AGENT_HOSTS
 
 pytestmark = pytest.mark.long  # Only a real broker has these rules.
 

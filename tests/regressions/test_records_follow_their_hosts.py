@@ -12,7 +12,7 @@ import pytest
 
 from rpcapi.resources import names
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
-from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, history, uuid_list
+from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, history, uuid_list
 
 (UUID,) = uuid_list(1)
 

@@ -13,7 +13,7 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.replication.reaper import BATCH, Reaper, ReapLimits
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent
+from tests.support.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent
 
 INTERVAL = 5.0  # seconds between batches when nothing is due
 

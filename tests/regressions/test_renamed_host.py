@@ -17,9 +17,9 @@ from rpcapi import conf as rpc_conf
 from rpcapi import context, objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.messaging import bus
-from tests.functional import truth
-from tests.unit.compute_agent.fakes import FakeClaims, FakeConductor, FakeScheduler
-from tests.unit.compute_agent.served_peers import ServedPeers
+from tests.support.agent.fakes import FakeClaims, FakeConductor, FakeScheduler
+from tests.support.agent.served_peers import ServedPeers
+from tests.support.clusters import truth
 
 OLD, SIBLING, NEW = "machine", "sibling", "machine.example.org"
 

@@ -16,8 +16,8 @@ from rpcapi import context, objects
 from scheduler_svc.core.filters import image_properties, set_aside
 from scheduler_svc.core.filters.compute import REASON_DOWN
 from scheduler_svc.core.namespaces import compute
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, metric_value, node_report
+from tests.support.scheduler.hosts import SMALL_REQUEST
+from tests.support.scheduler.workers import FakeTransportWorker, metric_value, node_report
 
 KVM = [["x86_64", "kvm", "hvm"]]
 GOOD = {"hypervisor_version": 8_002_000, "supported_instances": KVM}

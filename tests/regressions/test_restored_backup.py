@@ -25,7 +25,7 @@ from tests.regressions.restorable_deployments import (
     redis_folder_deployment,
     sqlite_deployment,
 )
-from tests.unit.scheduler_svc.store.store_partition import SMALL
+from tests.support.store.store_partition import SMALL
 
 
 @pytest.fixture(params=["memory", "redis", "redis folder", "sqlite"])

@@ -10,8 +10,8 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.host_state.stamps import StampSigner
 from tests.regressions.forgotten_boots import MINUTE_MS, come_back
 from tests.regressions.restorable_deployments import KEY
-from tests.unit.conductor.ledger import PARTITION
-from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS, THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.simulated_cluster import CTXT, HORIZON_MS, THREE, SimulatedCluster, uuid_list
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@
 from scheduler_svc.core.table.partition import MIN_DEPARTURES
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes import hosts
+from tests.support.scheduler import hosts
 
 GENERATION = MIN_DEPARTURES // 2 + 50  # hosts with new names in each generation
 LONG_MS = 1_000_000_000

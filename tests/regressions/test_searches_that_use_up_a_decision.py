@@ -9,8 +9,8 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.trees import finder
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, select, selection_call
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.schedulers import HostPartition, select, selection_call
 
 LICENCES = "CUSTOM_LICENCES"
 HARD_HOSTS = finder.MAX_DECISION_STEPS // finder.MAX_STEPS + 1

@@ -15,9 +15,9 @@ from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, select, selection_call
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FollowingReplicaView
+from tests.support.scheduler.schedulers import HostPartition, select, selection_call
 
 NODES = 8
 SIZES = {"VCPU": 64, "MEMORY_MB": 65_536, "DISK_GB": 2_000}

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from conductor.store.records import InstanceStatus, SagaStep
 from scheduler_svc.store.records import RunningClaim
-from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 (UUID,) = uuid_list(1)
 MINUTE_MS = 60_000

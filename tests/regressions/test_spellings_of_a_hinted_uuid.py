@@ -9,9 +9,9 @@ import pytest
 from conductor.requests import builds
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
-from tests.unit.conductor.parts import make_parts
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.conductor.parts import make_parts
+from tests.support.scheduler.hosts import SMALL_REQUEST
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 NAMED = "4d1c8a5e-63b2-4e07-9f58-0a7bc6d2e913"
 CTXT = context.new("p", "u")

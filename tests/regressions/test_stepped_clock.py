@@ -13,7 +13,7 @@ import pytest
 from rpcapi.resources.claims import Answer
 from scheduler_svc.store.records import MAX_STEP_MS
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL, StorePartition
+from tests.support.store.store_partition import LONG_MS, SMALL, StorePartition
 
 HOUR_MS = 3_600_000
 MONTH_MS = 30 * 24 * HOUR_MS

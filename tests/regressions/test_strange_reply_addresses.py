@@ -14,7 +14,7 @@ from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi.access.rabbit_users import VHOST
 from rpcapi.messaging import bus
-from tests.contract.bus_peer import Ending, Endpoint, Peers
+from tests.support.bus.bus_peer import Ending, Endpoint, Peers
 
 pytestmark = pytest.mark.long  # Only a real broker refuses the answers.
 

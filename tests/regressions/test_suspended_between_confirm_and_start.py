@@ -12,10 +12,10 @@ import pytest
 
 from conductor.store.records import InstanceStatus
 from rpcapi.resources import names
-from tests.property.moves_cluster import SLOTS, SPEC, MovesCluster
-from tests.unit.conductor.live_cluster import HOSTS
-from tests.unit.conductor.saga.simulated_cluster import uuid_list
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.conductor.live_cluster import HOSTS
+from tests.support.conductor.simulated_cluster import uuid_list
+from tests.support.simulation.moves_cluster import SLOTS, SPEC, MovesCluster
+from tests.support.store.backends import memory_partition
 
 BATCH = uuid_list(SLOTS + 2)[SLOTS:]
 

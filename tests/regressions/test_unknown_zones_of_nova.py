@@ -9,8 +9,8 @@ from rpcapi import context, objects
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.messaging import bus
 from scheduler_svc.nova.bus import exceptions
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud, destination, hosts_of, new_context, spec
+from tests.support.nova.nova_clouds import NovaCloud, destination, hosts_of, new_context, spec
+from tests.support.scheduler.hosts import SMALL_REQUEST
 
 UNKNOWN = "unknown availability zone 'z9': no aggregate has it"
 

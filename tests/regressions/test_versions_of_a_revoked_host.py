@@ -8,7 +8,7 @@ import pytest
 import rpcapi.version
 from rpcapi import context
 from rpcapi.clients.compute import ComputeAPI
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 OLD = "1.1"
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests import conftest
-from tests.run_order import RABBITMQ, RABBITMQ_FIXTURES, first_worker_alone, spread, unit_of
+from tests.support.run_order import RABBITMQ, RABBITMQ_FIXTURES, first_worker_alone, spread, unit_of
 
 
 def nodeids(*files: str, tests: int = 2) -> list[str]:

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests import seed, stride
-from tests.stride import COMMITS, VARIABLE
+from tests.support import CHECKOUT, seed, stride
+from tests.support.stride import COMMITS, VARIABLE
 
 FILE = Path("/tests/test_cases.py")
 
@@ -87,7 +87,7 @@ def make_commits(folder: Path, count: int) -> None:
 
 
 def number_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(stride, "PROJECT", folder)
+    monkeypatch.setattr(stride, "CHECKOUT", folder)
     monkeypatch.delenv(VARIABLE, raising=False)
     stride.commit_number.cache_clear()
     return stride.commit_number()
@@ -137,7 +137,7 @@ def test_run_selects_its_cases(arguments: list[str], count: int, tmp_path: Path)
     run = subprocess.run(
         [*command, *arguments],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(stride.PROJECT), VARIABLE: "1"},
+        env=os.environ | {"PYTHONPATH": str(CHECKOUT), VARIABLE: "1"},
         capture_output=True,
         text=True,
         timeout=60,

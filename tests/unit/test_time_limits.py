@@ -24,7 +24,7 @@ def test_endless(number):
 
 def test_endless_property_fails_once(tmp_path: Path) -> None:
     (tmp_path / "test_property.py").write_text(PROPERTY)
-    command = (sys.executable, "-m", "pytest", "-p", "tests.time_limits", "--timeout", "1", "-c", "/dev/null")
+    command = (sys.executable, "-m", "pytest", "-p", "tests.support.time_limits", "--timeout", "1", "-c", "/dev/null")
     run = subprocess.run(
         [*command, "--rootdir", tmp_path, tmp_path],
         cwd=Path(__file__).parents[2],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from devstack.peer_environments import default_cache
-from tests.conftest import missing
+from tests.support.servers import missing
 
 PROJECT = Path(__file__).resolve().parents[2]
 FORMER = "f225ac1e"  # a commit whose stored data and messages this one reads; another one with GANTT_FORMER

@@ -18,8 +18,8 @@ from devstack.servers.process import ServerProcess
 from devstack.users.folder import write_private
 from rpcapi.admin.session import Session
 from rpcapi.clients.compute import ComputeAPI
-from tests.functional import clusters, truth
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.clusters import RunningCluster
 from tests.upgrade import callers
 from tests.upgrade.conftest import Release
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from devstack.servers.redis import RedisServer
-from tests.contract.bus_peer import Ending, Peers
 from tests.contract.embedded.processes import Processes
-from tests.contract.embedded.settings import QUICK
+from tests.support.bus.bus_peer import Ending, Peers
+from tests.support.bus.settings import QUICK
 
 
 @pytest.fixture

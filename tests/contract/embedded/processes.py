@@ -7,8 +7,8 @@ import subprocess
 import sys
 from typing import Any
 
-from tests.contract.bus_peer import Peers
-from tests.contract.embedded.settings import QUICK
+from tests.support.bus.bus_peer import Peers
+from tests.support.bus.settings import QUICK
 
 
 class Processes:
@@ -21,7 +21,7 @@ class Processes:
         """Start a process and return after its first line."""
         arguments = {"role": role, "url": peers.url, "topic": peers.topic, "options": QUICK, **settings}
         process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "tests.contract.bus_process", json.dumps(arguments)],
+            [sys.executable, "-W", "ignore", "-m", "tests.support.bus.bus_process", json.dumps(arguments)],
             stdout=subprocess.PIPE,
             text=True,
         )

@@ -6,7 +6,7 @@ from rpcapi.access import bus_users
 from rpcapi.messaging.drivers import names
 from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import BELL
-from tests.contract.bus_peer import Peers
+from tests.support.bus.bus_peer import Peers
 
 
 def topic_queue(peers: Peers) -> str:

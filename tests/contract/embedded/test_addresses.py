@@ -13,8 +13,8 @@ from rpcapi import conf as rpc_conf
 from rpcapi import context
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.errors import BadConfiguration, Unavailable
-from tests.contract.bus_peer import Ending, Peers
-from tests.contract.embedded.settings import QUICK
+from tests.support.bus.bus_peer import Ending, Peers
+from tests.support.bus.settings import QUICK
 
 MakeRedis = Callable[..., RedisServer]
 

@@ -14,8 +14,8 @@ from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import names, wire
 from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import TAG_LENGTH
-from tests.contract.bus_peer import Peers, eventually
 from tests.contract.embedded.queues import push, topic_queue
+from tests.support.bus.bus_peer import Peers, eventually
 
 DEAD_LETTERS = names.dead_letters("admin")
 

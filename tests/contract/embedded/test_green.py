@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tests.contract.bus_peer import Peers
 from tests.contract.embedded.processes import Processes
+from tests.support.bus.bus_peer import Peers
 
 
 @pytest.mark.timeout(300)

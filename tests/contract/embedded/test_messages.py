@@ -10,8 +10,8 @@ from devstack.servers.redis import RedisServer
 from rpcapi.messaging.drivers import errors, names, wire
 from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import TAG_LENGTH
-from tests.contract.bus_peer import Peers, eventually
 from tests.contract.embedded.queues import push, topic_queue
+from tests.support.bus.bus_peer import Peers, eventually
 
 
 def test_foreign_messages_are_dropped_and_the_server_continues(peers: Peers, redis_server: RedisServer) -> None:

@@ -13,7 +13,7 @@ import pytest
 from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from rpcapi.messaging import bus
-from tests.contract.bus_peer import Peers, eventually, fanout_received
+from tests.support.bus.bus_peer import Peers, eventually, fanout_received
 
 MakeRedis = Callable[..., RedisServer]
 

@@ -7,10 +7,10 @@ import pytest
 
 from devstack.servers.redis import RedisServer
 from rpcapi.messaging.drivers import names
-from tests.contract.bus_peer import Peers, eventually
 from tests.contract.embedded.processes import Processes
 from tests.contract.embedded.queues import inbox_with, waiting
-from tests.contract.embedded.settings import QUICK
+from tests.support.bus.bus_peer import Peers, eventually
+from tests.support.bus.settings import QUICK
 
 RECEIVED_INDEX = names.received_index("admin")
 

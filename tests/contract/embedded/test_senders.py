@@ -17,7 +17,7 @@ from rpcapi.messaging.drivers import names, wire
 from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import BELL
 from rpcapi.serializer import GanttSerializer
-from tests.contract.bus_peer import Peers, eventually
+from tests.support.bus.bus_peer import Peers, eventually
 
 MakePeers = Callable[..., Peers]
 

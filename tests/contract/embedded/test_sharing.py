@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable
 
 from devstack.servers.redis import RedisServer
-from tests.contract.bus_peer import Peers, eventually
 from tests.contract.embedded.queues import waiting
+from tests.support.bus.bus_peer import Peers, eventually
 
 MakeRedis = Callable[..., RedisServer]
 

@@ -25,7 +25,7 @@ METRICS = ("cpu.percent", "cpu.user.percent")
 MIB_PER_GIB = 1024
 
 
-class StubInstanceList:
+class FakeInstanceList:
     """Replacement for objects.InstanceList with the metadata already loaded."""
 
     def __init__(self, context: Any, objects: Any) -> None:
@@ -38,7 +38,7 @@ class StubInstanceList:
         return iter(self._instances)
 
 
-class StubInstance:
+class FakeInstance:
     """An instance with its image; the image is None for one that only counts as a group member."""
 
     def __init__(self, image_meta: Any) -> None:
@@ -81,7 +81,7 @@ def _images() -> Iterator[None]:
     with (
         mock.patch.object(objects.CellMapping, "get_by_uuid", lambda context, cell_uuid: cell_uuid),
         mock.patch.object(nova_context, "target_cell", lambda context, cell: contextlib.nullcontext(context)),
-        mock.patch.object(objects, "InstanceList", StubInstanceList),
+        mock.patch.object(objects, "InstanceList", FakeInstanceList),
     ):
         yield
 
@@ -107,8 +107,8 @@ def _state(host: Mapping[str, Any], aggregates: Sequence[Mapping[str, Any]]) -> 
         if host["name"] in aggregate["hosts"]
     ]
     members = [_member(host["name"], number) for number in range(host["members"])]
-    state.instances = dict.fromkeys(members, StubInstance(None))
-    state.instances |= {str(uuid.uuid4()): StubInstance(_image(image)) for image in host["images"]}
+    state.instances = dict.fromkeys(members, FakeInstance(None))
+    state.instances |= {str(uuid.uuid4()): FakeInstance(_image(image)) for image in host["images"]}
     return state
 
 

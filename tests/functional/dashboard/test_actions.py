@@ -8,10 +8,10 @@ import pytest
 from devstack.cluster_size import ClusterSize
 from devstack.layout import DASHBOARD
 from rpcapi.admin.state_write import update_document
-from tests.functional import clusters
-from tests.functional.booting import boot, gantt
-from tests.functional.clusters import RunningCluster
 from tests.functional.dashboard.visitor import Visitor, eventually, gantt_json, is_served, shown
+from tests.support.clusters import clusters
+from tests.support.clusters.booting import boot, gantt
+from tests.support.clusters.clusters import RunningCluster
 
 SIZE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1, dashboard_port=0)
 HOST = "compute0"

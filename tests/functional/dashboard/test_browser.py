@@ -15,11 +15,11 @@ from selenium.webdriver.common.keys import Keys
 from devstack.cluster_size import ClusterSize
 from devstack.layout import DASHBOARD
 from rpcapi.admin.state_write import update_document
-from tests.functional import clusters
-from tests.functional.booting import boot, boot_many
-from tests.functional.clusters import RunningCluster
 from tests.functional.dashboard.browser import PHONE, WIDE, Browser, need_chromium
 from tests.functional.dashboard.visitor import gantt_json
+from tests.support.clusters import clusters
+from tests.support.clusters.booting import boot, boot_many
+from tests.support.clusters.clusters import RunningCluster
 
 pytestmark = [pytest.mark.dashboard, pytest.mark.timeout(600)]
 

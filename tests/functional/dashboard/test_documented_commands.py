@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from devstack.cluster_size import ClusterSize
 from devstack.layout import DASHBOARD
-from tests import documentation
-from tests.functional import clusters
 from tests.functional.dashboard.visitor import Answer, Visitor, eventually, is_served
 from tests.functional.reader import Reader
+from tests.support import documentation
+from tests.support.clusters import clusters
 
 SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=1, dashboard_port=0)
 REFRESH_SECONDS = 1  # smallest interval that the dashboard accepts

@@ -9,11 +9,11 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from devstack.layout import DASHBOARD
-from tests.functional import clusters
 from tests.functional.dashboard.visitor import Answer, Visitor, eventually, is_served
-from tests.placement import keystone_server
-from tests.placement.keystone_server import ADMINISTRATOR, PASSWORD, PROJECT, KeystoneServer
-from tests.placement.test_openstack_client import PROGRAM
+from tests.support.clusters import clusters
+from tests.support.placement import keystone_server
+from tests.support.placement.keystone_server import ADMINISTRATOR, PASSWORD, PROJECT, KeystoneServer
+from tests.support.placement.openstack_client import PROGRAM
 
 pytestmark = [pytest.mark.openstack, pytest.mark.timeout(900)]
 

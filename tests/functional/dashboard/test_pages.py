@@ -17,11 +17,11 @@ from devstack.layout import DASHBOARD
 from rpcapi import errors, objects
 from rpcapi.admin.session import Session
 from rpcapi.admin.state_write import update_document
-from tests.functional import clusters
-from tests.functional.booting import SERVER_RESOURCES, boot, gantt
-from tests.functional.clusters import RunningCluster
 from tests.functional.dashboard.visitor import Visitor, eventually, gantt_json, is_served, shown
-from tests.slow_clients import IN_BODY, IN_HEADER, slow_clients
+from tests.support.clusters import clusters
+from tests.support.clusters.booting import SERVER_RESOURCES, boot, gantt
+from tests.support.clusters.clusters import RunningCluster
+from tests.support.slow_clients import IN_BODY, IN_HEADER, slow_clients
 
 SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=1, dashboard_port=0, metrics=True)
 MAP = "/heat-map?class=VCPU&group=zone"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from email.message import Message
 from typing import Any, NamedTuple, TypeVar
 
-from tests.functional.booting import gantt
-from tests.functional.clusters import RunningCluster
+from tests.support.clusters.booting import gantt
+from tests.support.clusters.clusters import RunningCluster
 
 Result = TypeVar("Result")
 SECONDS = 30

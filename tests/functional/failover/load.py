@@ -22,8 +22,8 @@ from scheduler_svc.store.records import AuditOutcome, HostReport
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.api_client import ApiClient, make_pool
-from tests.functional.failover.setups import FailoverSetup
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL, intent, node_stats, poll, running
+from tests.support.clusters.setups import FailoverSetup
+from tests.support.store.store_partition import LONG_MS, SMALL, intent, node_stats, poll, running
 
 T = TypeVar("T")
 

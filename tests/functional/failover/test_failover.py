@@ -15,8 +15,8 @@ from devstack.users.redis_users import ADMIN
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.load import KEY, RECOVERY_TIMEOUT, Acknowledged, FailoverLoad
-from tests.functional.failover.setups import KINDS, FailoverSetup, Kind, running_setup
-from tests.unit.scheduler_svc.store.store_partition import poll
+from tests.support.clusters.setups import KINDS, FailoverSetup, Kind, running_setup
+from tests.support.store.store_partition import poll
 
 Fault = Callable[[FailoverSetup, FailoverLoad], None]
 

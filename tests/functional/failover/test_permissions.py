@@ -8,7 +8,7 @@ import redis
 
 from devstack.servers.redis import RedisServer
 from devstack.users.redis_users import REPLICA, SENTINEL, SENTINEL_READER, STORE_USERS, RedisUser
-from tests.functional.failover.setups import running_setup
+from tests.support.clusters.setups import running_setup
 
 
 @pytest.mark.parametrize("user", ["scheduler", "conductor"])

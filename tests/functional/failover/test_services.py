@@ -10,10 +10,10 @@ from devstack.cluster_size import ClusterSize
 from devstack.confs import Groups
 from devstack.servers.redis_cluster import RedisCluster
 from scheduler_svc.store.redis.keys import prefix
-from tests.chaos.conftest import IMPATIENT
-from tests.chaos.test_kill_everything import boot_all
-from tests.functional import clusters, truth
-from tests.functional.failover.setups import KINDS, FailoverSetup, Kind, running_setup
+from tests.support.clusters import clusters, truth
+from tests.support.clusters.booting import boot_all
+from tests.support.clusters.impatient import IMPATIENT
+from tests.support.clusters.setups import KINDS, FailoverSetup, Kind, running_setup
 
 KEY = prefix("default")  # the conductor's records are on the same primary, in a cluster of three too
 TINY = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)

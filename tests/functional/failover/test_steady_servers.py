@@ -7,7 +7,7 @@ import pytest
 
 from devstack.servers.redis_cluster import NODE_TIMEOUT_MS, RedisCluster
 from devstack.servers.sentinel import DOWN_MS, SERVICE
-from tests.functional.failover.setups import KINDS, STEADY_MS, FailoverSetup, Kind, running_setup
+from tests.support.clusters.setups import KINDS, STEADY_MS, FailoverSetup, Kind, running_setup
 
 SILENCE_SECONDS = 3 * max(DOWN_MS, NODE_TIMEOUT_MS) / 1000
 

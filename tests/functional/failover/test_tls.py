@@ -19,11 +19,11 @@ from devstack.users.redis_users import CONDUCTOR, SCHEDULER
 from rpcapi import errors
 from scheduler_svc.store import url as store_url
 from scheduler_svc.store.redis import RedisStore
-from tests import documentation
-from tests.certificates import SERVER_NAME, write_certificates
-from tests.conftest import missing
-from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.store.store_partition import poll
+from tests.support import documentation
+from tests.support.certificates import SERVER_NAME, write_certificates
+from tests.support.run_folders import claim_folder, release_folder
+from tests.support.servers import missing
+from tests.support.store.store_partition import poll
 
 SLOTS = range(16384)
 OPTIONS = "ssl_ca_certs={folder}/ca.pem&ssl_certfile={folder}/client.pem&ssl_keyfile={folder}/client.key"

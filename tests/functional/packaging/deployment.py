@@ -6,12 +6,12 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.functional.packaging.guide import Guide
 from tests.functional.packaging.programs import need_programs
 from tests.functional.systemd import root
 from tests.functional.systemd.disk import Disk
 from tests.functional.systemd.machine import Machine, Place
 from tests.functional.systemd.network import Network, require_network
+from tests.support.clusters.guide import Guide
 
 PREFIX = 24  # the length of the network's
 # Debian's own packages come from apt's cache in the root; ssh accepts a machine that it sees for the first time.

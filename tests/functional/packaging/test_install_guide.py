@@ -13,7 +13,6 @@ import pytest
 
 from tests.functional.packaging.caller import Caller
 from tests.functional.packaging.deployment import Deployment, running_deployment
-from tests.functional.packaging.guide import INSTALL
 from tests.functional.packaging.observation import (
     CLIENT_FILES,
     WITHOUT_TLS,
@@ -25,6 +24,7 @@ from tests.functional.packaging.observation import (
 )
 from tests.functional.systemd.cluster import boot, gantt
 from tests.functional.systemd.machine import Machine
+from tests.support.clusters.guide import INSTALL
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 

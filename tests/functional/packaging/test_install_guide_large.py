@@ -16,7 +16,6 @@ import pytest
 
 from tests.functional.packaging.boot_load import BootLoad, rate
 from tests.functional.packaging.deployment import Deployment, running_deployment
-from tests.functional.packaging.guide import LARGE
 from tests.functional.packaging.observation import (
     WITHOUT_TLS,
     active_servers,
@@ -29,6 +28,7 @@ from tests.functional.packaging.observation import (
 )
 from tests.functional.systemd.cluster import boot, gantt
 from tests.functional.systemd.machine import Machine
+from tests.support.clusters.guide import LARGE
 
 pytestmark = [pytest.mark.packages, pytest.mark.long, pytest.mark.timeout(3600)]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.functional.packaging.deployment import copy_packages
-from tests.functional.packaging.guide import SINGLE
 from tests.functional.systemd import root
 from tests.functional.systemd.cluster import gantt
 from tests.functional.systemd.machine import Machine
+from tests.support.clusters.guide import SINGLE
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 

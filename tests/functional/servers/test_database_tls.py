@@ -23,11 +23,11 @@ from scheduler_svc.databases import DRIVERS
 from scheduler_svc.placement.migration import placement_tables as tables
 from scheduler_svc.store import url as store_url
 from scheduler_svc.store.sql.store import SqlStore
-from tests import documentation
-from tests.certificates import SERVER_NAME, write_certificates
-from tests.conftest import running
-from tests.unit.scheduler_svc.fakes.placement import NAMESPACES, PlacementApi
-from tests.unit.scheduler_svc.placement.migration.placement_database import small_cloud
+from tests.support import documentation
+from tests.support.certificates import SERVER_NAME, write_certificates
+from tests.support.placement.placement_database import small_cloud
+from tests.support.scheduler.placement import NAMESPACES, PlacementApi
+from tests.support.servers import running
 
 PARTITION = "p1"
 UNAVAILABLE = 69

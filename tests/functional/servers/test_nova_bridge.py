@@ -15,9 +15,9 @@ from devstack.servers.redis import RedisServer
 from devstack.users.redis_users import NOVA_BRIDGE, SCHEDULER, STORE_USERS
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.store.redis import RedisStore
-from tests.functional.servers.waiting import wait_until
-from tests.stride import in_turn
-from tests.unit.scheduler_svc.nova.bridge.nova_databases import NovaClock, NovaDeployment, row_name
+from tests.support.clusters.waiting import wait_until
+from tests.support.nova.nova_databases import NovaClock, NovaDeployment, row_name
+from tests.support.stride import in_turn
 
 SECONDS = 120
 NAMESPACES = ("compute_node", "nova_bridge", "aggregate", signals.NAMESPACE)

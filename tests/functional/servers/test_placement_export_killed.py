@@ -18,9 +18,9 @@ from sqlalchemy.pool import NullPool
 from scheduler_svc.cmd.placement_import import main as run
 from scheduler_svc.databases import DRIVERS
 from scheduler_svc.placement.migration import placement_tables as tables
-from tests.functional import truth
-from tests.stride import in_turn
-from tests.unit.scheduler_svc.placement.migration.placement_database import PlacementFile, small_cloud
+from tests.support.clusters import truth
+from tests.support.placement.placement_database import PlacementFile, small_cloud
+from tests.support.stride import in_turn
 
 SECONDS = 300
 PAUSE = 0.3  # within 0.1 s MariaDB repeats what it showed before

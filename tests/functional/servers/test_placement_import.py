@@ -17,8 +17,8 @@ from devstack.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.store.providers.changes import VOCABULARIES
 from scheduler_svc.store.redis import RedisStore
-from tests.stride import in_turn
-from tests.unit.scheduler_svc.placement.migration.placement_database import PlacementFile, small_cloud
+from tests.support.placement.placement_database import PlacementFile, small_cloud
+from tests.support.stride import in_turn
 
 SECONDS = 300
 PROVIDERS, CONSUMERS = 600, 1500

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from devstack.servers.process import ServerProcess, start_ticks
-from tests import run_folders
-from tests.functional.servers.waiting import DEADLINE, wait_until
+from tests.support import run_folders
+from tests.support.clusters.waiting import DEADLINE, wait_until
 
 REPOSITORY = Path(__file__).parents[3]
 

@@ -13,7 +13,7 @@ from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from devstack.users.errors import FolderUnusable
 from devstack.users.redis_users import STORE_USERS
-from tests.functional.servers.waiting import wait_until
+from tests.support.clusters.waiting import wait_until
 
 
 def mode(path: Path) -> int:

@@ -13,8 +13,8 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.allocations import ConsumerImport
 from scheduler_svc.store.providers.changes import CreateProvider, SetInventories, SetTraits
-from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.store.backends import redis_partition
+from tests.support.store.store_partition import StorePartition
 
 PROVIDER = "@api/00000000-0000-0000-0000-000000000001"
 

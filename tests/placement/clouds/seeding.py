@@ -8,8 +8,8 @@ provider, one for each allocation, and none for aggregates.
 import os
 import uuid
 
-from tests.placement.client import PlacementClient
 from tests.placement.clouds.cloud import Allocation, Cloud, Provider
+from tests.support.placement.client import PlacementClient
 
 WITHOUT_GENERATION = "1.18"  # the last microversion in which aggregates leave a provider's generation alone
 WITHOUT_CONSUMER_TYPES = "1.37"

@@ -8,7 +8,7 @@ import pytest
 
 from compute_agent.attempt import Attempt, AttemptResult, ClaimEnd, Stage, group_by_request
 from compute_agent.newer_state import NewerState
-from tests.unit.compute_agent.rig import HOST
+from tests.support.agent.rig import HOST
 
 NODE = f"{HOST}/node0"
 

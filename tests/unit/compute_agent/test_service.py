@@ -19,8 +19,8 @@ from rpcapi import context, errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.daemon.waiting import ShutdownRequested
 from rpcapi.messaging import bus
-from tests.unit.compute_agent.fakes import FakeClaims, FakeConductor, FakeScheduler
-from tests.unit.compute_agent.served_peers import ServedPeers
+from tests.support.agent.fakes import FakeClaims, FakeConductor, FakeScheduler
+from tests.support.agent.served_peers import ServedPeers
 
 SPEC = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 

@@ -2,7 +2,7 @@
 """Two servers that tests migrate and resize."""
 
 from conductor.saga.saga_pass import SagaLimits
-from tests.unit.conductor.saga.simulated_cluster import LIMITS, SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import LIMITS, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
 NODES = {"h1/n": 4, "h2/n": 4, "h3/n": 4}

@@ -13,8 +13,8 @@ from conductor.store.interface import PAGE
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus
 from rpcapi import context, errors, objects
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import uuid_list
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import uuid_list
 
 UUIDS = uuid_list(3)
 

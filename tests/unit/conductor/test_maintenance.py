@@ -14,9 +14,9 @@ from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors
 from rpcapi.clients.conductor import ConductorAPI
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.polling import until
-from tests.unit.conductor.store.conftest import request
+from tests.support.conductor.bench import request
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.polling import until
 
 
 def clients_of(scheduler: Any) -> ServiceClients:

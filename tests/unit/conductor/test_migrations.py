@@ -10,9 +10,9 @@ from conductor.parts import ConductorParts
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from rpcapi import errors
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import uuid_list
-from tests.unit.conductor.store.conftest import request
+from tests.support.conductor.bench import request
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import uuid_list
 
 INSTANCES = uuid_list(3)
 UUIDS = uuid_list(4)[1:]

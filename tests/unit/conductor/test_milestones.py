@@ -10,7 +10,7 @@ from oslo_context import context as oslo_context
 
 from conductor import milestones
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
-from tests.unit.conductor.saga.simulated_cluster import CTXT, SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import CTXT, SimulatedCluster, uuid_list
 
 WAITING = [InstanceRecord(f"u{number}", "r", InstanceStatus.BUILDING, SagaStep.WAIT) for number in range(3)]
 

@@ -4,7 +4,7 @@
 import pytest
 
 from devstack.servers.errors import BinaryMissing
-from tests.conftest import missing
+from tests.support.servers import missing
 
 WHY = BinaryMissing("No redis-server was found: install it.")
 

@@ -11,7 +11,7 @@ from scheduler_svc.composition.stores import open_configured
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, configure
+from tests.support.scheduler.workers import FakeTransportWorker, configure
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.compute_agent.rig import RESOURCES, AgentRig
+from tests.support.agent.rig import RESOURCES, AgentRig
 
 
 @pytest.fixture
@@ -155,9 +155,9 @@ def test_host_joins_by_stats_then_audit_then_work(rig: AgentRig) -> None:
         verbs.append(verb)
         return call(*args)
 
-    for double, verb in ((rig.scheduler, "update_resource_stats"), (rig.ledger, "audit_host")):
-        call = getattr(double, verb)
-        setattr(double, verb, functools.partial(noted, verb, call))
+    for fake, verb in ((rig.scheduler, "update_resource_stats"), (rig.ledger, "audit_host")):
+        call = getattr(fake, verb)
+        setattr(fake, verb, functools.partial(noted, verb, call))
     rig.scheduler.epoch, rig.ledger.epoch = 10, 11
     rig.host.join(threading.Event())
     assert verbs == ["update_resource_stats", "audit_host", "audit_host"]

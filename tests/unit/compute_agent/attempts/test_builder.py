@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.compute_agent.rig import AgentRig, ScriptedProfile
+from tests.support.agent.rig import AgentRig, ScriptedProfile
 
 
 @pytest.fixture

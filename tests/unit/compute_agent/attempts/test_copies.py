@@ -13,7 +13,7 @@ from rpcapi.objects.copy import ABORT, FORCE, START
 from rpcapi.objects.transition import CONTINUE, END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import Inventory
-from tests.unit.compute_agent.rig import SHAPE, AgentRig
+from tests.support.agent.rig import SHAPE, AgentRig
 
 SOURCE = ("a", 1)
 INCOMING = ("a", 2)

@@ -10,7 +10,7 @@ from compute_agent.simulator.profile import HostProfile
 from rpcapi.objects.copy import ABORT, DONE, FORCE, POST_COPY, START
 from rpcapi.objects.transition import END, RUN
 from rpcapi.resources.claims import ClaimRole
-from tests.unit.compute_agent.rig import AgentKilled, AgentRig, KillSwitch
+from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch
 
 SOURCE, INCOMING = ("a", 1), ("a", 2)
 CONVERGES = HostProfile(boot_delay=1.0, copy_rate=100.0, dirty_rate=50.0)

@@ -10,8 +10,8 @@ from compute_agent.attempt import Stage
 from rpcapi.objects.operation import REBOOT, REBUILD
 from rpcapi.objects.transition import END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
-from tests.stride import offset
-from tests.unit.compute_agent.rig import AgentKilled, AgentRig, KillSwitch, ScriptedProfile
+from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch, ScriptedProfile
+from tests.support.stride import offset
 
 INSTANCES = ["a", "b", "failing-1", "refused-1"]
 Deliver = Callable[[AgentRig], None]

@@ -11,7 +11,7 @@ from compute_agent.attempt import AttemptRef, Stage
 from compute_agent.attempts.journal_file import JournalDamaged
 from compute_agent.resources.nodes import Node, NodeShape
 from rpcapi.resources.inventory import Inventory
-from tests.unit.compute_agent.rig import NODES, AgentRig
+from tests.support.agent.rig import NODES, AgentRig
 
 
 @pytest.fixture

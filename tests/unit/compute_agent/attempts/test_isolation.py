@@ -15,7 +15,7 @@ from compute_agent.attempts.isolation import IsolationWatch
 from rpcapi import errors
 from rpcapi.objects.operation import REBOOT
 from rpcapi.objects.transition import RUN, STOP
-from tests.unit.compute_agent.rig import AgentKilled, AgentRig, KillSwitch
+from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch
 
 
 class Seconds:

@@ -11,7 +11,7 @@ from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, 
 from compute_agent.attempts import journal as journal_module
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
-from tests.unit.compute_agent.rig import ManualClock
+from tests.support.agent.rig import ManualClock
 
 HOUR = 3_600_000
 

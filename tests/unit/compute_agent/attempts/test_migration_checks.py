@@ -15,7 +15,7 @@ from compute_agent.simulator.profile import HostProfile
 from rpcapi import objects
 from rpcapi.objects.copy import START
 from rpcapi.objects.transition import STOP
-from tests.unit.compute_agent.rig import NODES, SHAPE, AgentRig
+from tests.support.agent.rig import NODES, SHAPE, AgentRig
 
 FACTS = {"cpu_info": {"arch": "x86_64"}, "hypervisor_type": "QEMU", "hypervisor_version": 8002001}
 NODE = Node("alpha/node0", replace(SHAPE, facts=FACTS), "zone1")

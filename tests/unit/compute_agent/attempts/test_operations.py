@@ -9,7 +9,7 @@ import pytest
 from rpcapi.objects.operation import REBOOT, REBUILD
 from rpcapi.objects.transition import STOP
 from rpcapi.resources.claims import ClaimRole
-from tests.unit.compute_agent.rig import AgentRig
+from tests.support.agent.rig import AgentRig
 
 REF = ("a", 1)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rpcapi.resources.claims import MAX_INSTANCES
-from tests.unit.compute_agent.rig import AgentRig, ScriptedProfile
+from tests.support.agent.rig import AgentRig, ScriptedProfile
 
 
 @pytest.fixture

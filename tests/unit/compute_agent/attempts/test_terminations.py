@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.compute_agent.rig import AgentRig, ScriptedProfile
+from tests.support.agent.rig import AgentRig, ScriptedProfile
 
 
 @pytest.fixture

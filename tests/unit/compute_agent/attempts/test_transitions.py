@@ -11,7 +11,7 @@ from compute_agent.attempt import Stage
 from compute_agent.attempts.saga import REMIND_MS
 from rpcapi.objects.transition import END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
-from tests.unit.compute_agent.rig import AgentRig
+from tests.support.agent.rig import AgentRig
 
 REF, NEXT = ("a", 1), ("a", 2)
 

@@ -11,8 +11,8 @@ from compute_agent.attempt import Attempt, AttemptRef
 from compute_agent.attempts.calls import CallUnanswered
 from compute_agent.simulator.profile import HostProfile
 from rpcapi.resources.numa.cells import HostCell
-from tests.unit.compute_agent import machines
-from tests.unit.compute_agent.rig import HOST, AgentKilled, AgentRig, KillSwitch, ScriptedProfile
+from tests.support.agent import machines
+from tests.support.agent.rig import HOST, AgentKilled, AgentRig, KillSwitch, ScriptedProfile
 
 NODE = f"{HOST}/node0"
 CELL = f"{NODE}/numa0"

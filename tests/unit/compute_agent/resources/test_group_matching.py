@@ -4,7 +4,7 @@
 from compute_agent.resources.group_matching import group_mappings
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
-from tests.unit.compute_agent.machines import NODE, node
+from tests.support.agent.machines import NODE, node
 
 NIC = "CUSTOM_PCI_8086_154D"
 NICS = ("numa0/0000:01:00.0", "numa1/0000:02:00.0")

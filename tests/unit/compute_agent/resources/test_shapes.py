@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from tests.unit.compute_agent.machines import BIG, node
+from tests.support.agent.machines import BIG, node
 
 NIC, CARD, GPU = "CUSTOM_PCI_8086_154D", "CUSTOM_PCI_10DE_20B5", "VGPU"
 

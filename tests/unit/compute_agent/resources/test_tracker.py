@@ -10,7 +10,7 @@ from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
 from rpcapi.resources.inventory import Inventory
-from tests.unit.compute_agent.machines import NODE, intent, node
+from tests.support.agent.machines import NODE, intent, node
 
 MB_2 = "CUSTOM_MEMORY_PAGES_2048KB"
 

@@ -14,8 +14,8 @@ from compute_agent.resources import withheld_capacity
 from compute_agent.resources.nodes import Node
 from compute_agent.resources.shapes import NodeShape
 from rpcapi.resources.inventory import Inventory
-from tests.unit.compute_agent import machines
-from tests.unit.compute_agent.rig import HOST, AgentRig
+from tests.support.agent import machines
+from tests.support.agent.rig import HOST, AgentRig
 
 NODE = f"{HOST}/node0"
 FLAT = Node(NODE, NodeShape("flat", {"VCPU": Inventory(16), "MEMORY_MB": Inventory(16384)}), None)

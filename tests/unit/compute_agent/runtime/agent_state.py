@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scheduler must know of an agent's nodes."""
 
-from tests.unit.compute_agent.rig import NODES, AgentRig
+from tests.support.agent.rig import NODES, AgentRig
 
 
 def truth(rig: AgentRig) -> dict[str, object]:

@@ -10,7 +10,7 @@ import pytest
 from compute_agent.runtime.schedules import AgentIntervals
 from compute_agent.state_files import FolderInUse
 from rpcapi import errors
-from tests.unit.compute_agent.rig import AgentRig
+from tests.support.agent.rig import AgentRig
 
 
 @pytest.fixture

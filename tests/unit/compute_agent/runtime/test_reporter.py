@@ -12,7 +12,7 @@ from compute_agent.attempts.calls import CallRejected, CallUnanswered
 from compute_agent.simulator.profile import HostProfile
 from compute_agent.state_files import FolderInUse
 from rpcapi import errors
-from tests.unit.compute_agent.rig import HOST, NODES, AgentRig
+from tests.support.agent.rig import HOST, NODES, AgentRig
 from tests.unit.compute_agent.runtime.agent_state import truth
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rpcapi import errors, objects
-from tests.unit.compute_agent.rig import AgentRig
+from tests.support.agent.rig import AgentRig
 
 
 @pytest.fixture

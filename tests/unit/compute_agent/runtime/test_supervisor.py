@@ -20,8 +20,8 @@ from compute_agent.simulator.profile import HostProfile
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors
 from rpcapi.daemon.waiting import ShutdownRequested
-from tests.unit.compute_agent.fakes import FakeClaims, FakeConductor, FakeScheduler
-from tests.unit.compute_agent.rig import HOST, NODES, AgentRig, ManualClock, ManualQueue
+from tests.support.agent.fakes import FakeClaims, FakeConductor, FakeScheduler
+from tests.support.agent.rig import HOST, NODES, AgentRig, ManualClock, ManualQueue
 
 
 class QueuePool:

@@ -10,7 +10,7 @@ from prometheus_client import REGISTRY
 
 from compute_agent.simulator.faults import FaultInjector, SimulatedFault
 from compute_agent.simulator.profile import HostProfile
-from tests.unit.compute_agent.rig import AgentRig
+from tests.support.agent.rig import AgentRig
 
 REPORTS = 2000
 COUNTER = "gantt_compute_injected_faults_total"

@@ -9,7 +9,7 @@ from compute_agent import state_files
 from compute_agent.attempt import AttemptRef
 from compute_agent.simulator.hypervisor import Hypervisor, SpawnFailed
 from compute_agent.simulator.profile import HostProfile
-from tests.unit.compute_agent.rig import ManualClock
+from tests.support.agent.rig import ManualClock
 
 PROFILE = HostProfile(spawn_failure_rate=0.3, refusal_rate=0.2, boot_delay=2.0, boot_delay_spread=0.5)
 REFS = [AttemptRef(f"instance-{number}", attempt) for number in range(1000) for attempt in (1, 2)]

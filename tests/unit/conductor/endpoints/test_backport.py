@@ -6,7 +6,7 @@ from oslo_versionedobjects import base
 
 from conductor.endpoints.backport import backport
 from rpcapi import errors, objects
-from tests import next_release
+from tests.support import next_release
 
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 

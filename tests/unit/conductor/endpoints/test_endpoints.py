@@ -20,7 +20,7 @@ from conductor.requests.moves import confirm, revert
 from conductor.requests.shelving import offload, shelve
 from conductor.service import make_endpoints
 from rpcapi import context, errors, objects
-from tests.unit.conductor.parts import make_parts
+from tests.support.conductor.parts import make_parts
 
 CTXT = context.new("project", "user")
 REPORT = objects.BuildReport.of(host="h", uuids=["a"], attempts=[1], outcomes=["active"], reasons=[""])

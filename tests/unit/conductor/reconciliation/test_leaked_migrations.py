@@ -12,9 +12,9 @@ from conductor.store.migrations import MigrationKind, MigrationRecord, Migration
 from conductor.store.records import InstanceStatus, StoreTimeouts
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.conductor.ledger import PARTITION
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LEASE_MS, THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import CTXT, LEASE_MS, THREE, SimulatedCluster, uuid_list
 
 INSTANCE, OTHER, MOVE = uuid_list(3)
 SOURCE = ClaimRef(INSTANCE, 1)

@@ -7,9 +7,9 @@ from conductor.parts import ServiceClients
 from conductor.reconciliation import orphans
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.conductor.ledger import PARTITION
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
 HOSTS = ("h1", "h2")

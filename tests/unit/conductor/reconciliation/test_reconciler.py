@@ -15,13 +15,13 @@ from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from tests.unit.conductor.fakes import partition_list
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import uuid_list
-from tests.unit.conductor.store.conftest import request
+from tests.support.conductor.bench import request
+from tests.support.conductor.fakes import partition_list
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import uuid_list
 
 
-class FixedClaims:
+class FakeClaims:
     """A claims service of which every claim has the same answer; ``calls`` has the consumers of each call."""
 
     def __init__(self, answer: str, host: str | None = None) -> None:
@@ -63,7 +63,7 @@ class OnePartition:
         return partition_list(["cell"])
 
 
-def make_reconciler(store: MemoryConductorStore, claims: FixedClaims) -> RecordReconciler:
+def make_reconciler(store: MemoryConductorStore, claims: FakeClaims) -> RecordReconciler:
     scheduler = OnePartition()
     clients = ServiceClients(scheduler, None, lambda partition: claims, "cell")  # type: ignore[arg-type, return-value]
     return RecordReconciler(make_parts(store, clients), 60.0)
@@ -76,7 +76,7 @@ def test_active_records_are_compared_and_uncertain_ones_in_error(
     statuses = {"a": InstanceStatus.ACTIVE, "b": InstanceStatus.BUILDING, "c": InstanceStatus.ERROR}
     store = store_with(statuses, certain_epoch=epoch)
     monkeypatch.setattr(store, "epoch", lambda: 2)
-    claims = FixedClaims("fenced")
+    claims = FakeClaims("fenced")
     assert 48 <= make_reconciler(store, claims).run_once() <= 72
     assert claims.calls == [compared]
     assert [store.get([uuid])[uuid].status for uuid in "abc"] == ["ERROR", "BUILDING", "ERROR"]
@@ -85,7 +85,7 @@ def test_active_records_are_compared_and_uncertain_ones_in_error(
 def test_all_pages_are_compared_one_at_a_time(monkeypatch: Any) -> None:
     monkeypatch.setattr(reconciler, "PAGE", 2)
     uuids = [f"u{number}" for number in range(5)]
-    store, claims = store_with(dict.fromkeys(uuids, InstanceStatus.ACTIVE)), FixedClaims("confirmed", "h1/n")
+    store, claims = store_with(dict.fromkeys(uuids, InstanceStatus.ACTIVE)), FakeClaims("confirmed", "h1/n")
     comparison, before = make_reconciler(store, claims), store.get(uuids)
     assert [comparison.run_once() == PAGE_PAUSE for _ in range(3)] == [True, True, False]
     assert [uuid for call in claims.calls for uuid in call] == uuids
@@ -93,7 +93,7 @@ def test_all_pages_are_compared_one_at_a_time(monkeypatch: Any) -> None:
 
 
 def test_claim_that_ended_and_is_live_again_changes_nothing() -> None:
-    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("released")
+    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FakeClaims("released")
     comparison = make_reconciler(store, claims)
     comparison.run_once()
     claims.answer, claims.host = "confirmed", "h1/n"
@@ -106,7 +106,7 @@ def test_claim_that_ended_and_is_live_again_changes_nothing() -> None:
 
 
 def test_partition_without_an_answer_is_compared_next_time() -> None:
-    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("fenced")
+    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FakeClaims("fenced")
     comparison = make_reconciler(store, claims)
     claims.down = True
     comparison.run_once()
@@ -118,7 +118,7 @@ def test_partition_without_an_answer_is_compared_next_time() -> None:
 
 def test_active_record_without_a_claim_goes_to_error_and_can_be_deleted() -> None:
     # Given a record whose claim the store does not have, while no host is awaited that may report it
-    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("unknown")
+    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FakeClaims("unknown")
     comparison = make_reconciler(store, claims)
     # When records are compared once, then a report may be on its way
     comparison.run_once()
@@ -135,7 +135,7 @@ def test_active_record_without_a_claim_goes_to_error_and_can_be_deleted() -> Non
 
 
 def test_record_without_a_claim_stays_while_a_host_is_awaited() -> None:
-    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("unknown")
+    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FakeClaims("unknown")
     comparison = make_reconciler(store, claims)
     comparison.run_once()
     claims.answer = "closed"
@@ -152,7 +152,7 @@ A, B, C = uuid_list(3)
 @pytest.mark.parametrize("answer", ["released", "fenced", "unknown"])
 def test_requested_comparison_ends_a_record_without_a_claim_at_once(answer: str) -> None:
     store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.ACTIVE})
-    make_reconciler(store, FixedClaims(answer)).compare([A])
+    make_reconciler(store, FakeClaims(answer)).compare([A])
     assert [store.get([uuid])[uuid].status for uuid in (A, B)] == ["ERROR", "ACTIVE"]
     assert "host h1" in (store.get([A])[A].reason or "")
 
@@ -161,14 +161,14 @@ def test_requested_comparison_ends_a_record_without_a_claim_at_once(answer: str)
 def test_undecided_claim_changes_no_record(answer: str) -> None:
     store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.ERROR})
     before = store.get([A, B])
-    make_reconciler(store, FixedClaims(answer)).compare([A, B])
+    make_reconciler(store, FakeClaims(answer)).compare([A, B])
     assert store.get([A, B]) == before
 
 
 def test_record_in_error_with_a_live_claim_has_its_build_sent_again() -> None:
     ended = {"attempt": 1, "host": "h1/n", "outcome": "lost", "reason": "no claim"}
     store = store_with({A: InstanceStatus.ERROR}, history=[ended], reason="lost")
-    make_reconciler(store, FixedClaims("confirmed", "h1/n")).compare([A])
+    make_reconciler(store, FakeClaims("confirmed", "h1/n")).compare([A])
     record = store.get([A])[A]
     assert (record.status, record.step, record.host, record.reason) == ("BUILDING", "cast", "h1/n", None)
     assert list(record.history) == []
@@ -178,13 +178,13 @@ def test_record_whose_host_reported_the_end_stays_in_error() -> None:
     ended = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "no disk"}
     store = store_with({A: InstanceStatus.ERROR}, history=[ended])
     before = store.get([A])
-    make_reconciler(store, FixedClaims("confirmed", "h1/n")).compare([A])
+    make_reconciler(store, FakeClaims("confirmed", "h1/n")).compare([A])
     assert store.get([A]) == before
 
 
 def test_requested_comparison_is_refused_as_a_whole() -> None:
     store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.BUILDING})
-    before, claims = store.get([A, B]), FixedClaims("fenced")
+    before, claims = store.get([A, B]), FakeClaims("fenced")
     with pytest.raises(errors.InstanceConflict, match="in progress; retry"):
         make_reconciler(store, claims).compare([A, B])
     with pytest.raises(errors.UnknownInstance):

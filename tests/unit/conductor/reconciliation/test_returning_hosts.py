@@ -11,9 +11,9 @@ from rpcapi import objects
 from rpcapi.resources.claims import INSTANCE, Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import RunningClaim
-from tests.unit.conductor.ledger import PARTITION
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(3)
 FIRST = UUIDS[0]

@@ -12,8 +12,8 @@ from conductor.reconciliation import vouching
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import objects
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.store.conftest import request
+from tests.support.conductor.bench import request
+from tests.support.conductor.parts import make_parts
 
 
 class RecordingClaims:

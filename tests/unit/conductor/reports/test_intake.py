@@ -13,8 +13,8 @@ from conductor.reports.intake import MAX_WRITE_ATTEMPTS, BuildResult, apply_resu
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import CTXT, SimulatedCluster, uuid_list
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import CTXT, SimulatedCluster, uuid_list
 
 ENDED = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "r"}
 BUILDING = InstanceRecord("u", "r", InstanceStatus.BUILDING, SagaStep.WAIT, attempt=2, host="h2/n", history=[ENDED])

@@ -11,7 +11,7 @@ from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import RunningClaim
-from tests.unit.conductor.saga.simulated_cluster import (
+from tests.support.conductor.simulated_cluster import (
     LEASE_MS,
     THREE,
     KillSwitch,

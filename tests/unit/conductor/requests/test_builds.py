@@ -12,8 +12,8 @@ from conductor.requests import builds
 from conductor.requests.builds import compute_request_key
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import uuid_list
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import uuid_list
 
 UUIDS = [f"00000000-0000-0000-0000-00000000000{number}" for number in range(2)]
 

@@ -14,8 +14,8 @@ from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimResult
 from scheduler_svc.endpoints import encode
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import CTXT, SPEC, THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import CTXT, SPEC, THREE, SimulatedCluster, uuid_list
 
 
 @pytest.fixture

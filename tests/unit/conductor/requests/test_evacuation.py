@@ -14,9 +14,9 @@ from conductor.requests.evacuation import evacuate
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
-from tests.unit.conductor.ledger import PARTITION
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import (
+from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import (
     CTXT,
     THREE,
     SimulatedCluster,

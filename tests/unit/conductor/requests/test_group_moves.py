@@ -8,7 +8,7 @@ import pytest
 from conductor.requests.group_members import MAX_MEMBERS
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster, migration_of, uuid_list
+from tests.support.conductor.simulated_cluster import SimulatedCluster, migration_of, uuid_list
 
 GROUP = {"group_id": "g", "group_policy": "affinity"}
 TINY = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny", **GROUP)

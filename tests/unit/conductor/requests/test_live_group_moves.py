@@ -8,9 +8,9 @@ import pytest
 
 from compute_agent.simulator.profile import HostProfile
 from conductor.requests import moves
-from tests.stride import offset
-from tests.unit.conductor.live_cluster import CONVERGES, SPEC, LiveCluster
-from tests.unit.conductor.saga.simulated_cluster import CTXT, KillSwitch, migration_of, uuid_list
+from tests.support.conductor.live_cluster import CONVERGES, SPEC, LiveCluster
+from tests.support.conductor.simulated_cluster import CTXT, KillSwitch, migration_of, uuid_list
+from tests.support.stride import offset
 
 MEMBERS = uuid_list(5)[2:]
 MIGRATIONS = [migration_of(uuid) for uuid in MEMBERS]

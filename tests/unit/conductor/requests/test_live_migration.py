@@ -10,15 +10,15 @@ import pytest
 from conductor.migrations import list_copies
 from conductor.saga.saga_pass import SagaLimits
 from rpcapi import errors
-from tests.unit.compute_agent.rig import AgentKilled
-from tests.unit.conductor.live_cluster import (
+from tests.support.agent.rig import AgentKilled
+from tests.support.conductor.live_cluster import (
     CONVERGES,
     INSTANCE,
     MIGRATION,
     LiveCluster,
     make_cluster,
 )
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS
+from tests.support.conductor.simulated_cluster import CTXT, LIMITS
 
 
 @pytest.fixture

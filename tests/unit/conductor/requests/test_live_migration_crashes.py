@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from compute_agent.simulator.profile import HostProfile
-from tests.stride import offset
-from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
-from tests.unit.conductor.live_cluster import CONVERGES, INSTANCE, MIGRATION, LiveCluster
-from tests.unit.conductor.saga.simulated_cluster import LIMITS, KillSwitch
+from tests.support.agent.rig import KillSwitch as AgentKillSwitch
+from tests.support.conductor.live_cluster import CONVERGES, INSTANCE, MIGRATION, LiveCluster
+from tests.support.conductor.simulated_cluster import LIMITS, KillSwitch
+from tests.support.stride import offset
 
 Story = Callable[[LiveCluster], None]
 

@@ -13,8 +13,8 @@ from conductor.requests.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
+from tests.support.conductor.simulated_cluster import CTXT, SPEC, SimulatedCluster, migration_of, uuid_list
 from tests.unit.conductor.moving_servers import UUIDS, make_cluster
-from tests.unit.conductor.saga.simulated_cluster import CTXT, SPEC, SimulatedCluster, migration_of, uuid_list
 
 
 @pytest.fixture

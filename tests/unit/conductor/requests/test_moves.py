@@ -14,10 +14,10 @@ from conductor.reports import intake
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
-from tests.unit.conductor.ledger import PARTITION
+from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
 from tests.unit.conductor.moving_servers import HOUR_MS, NODES, UUIDS, make_cluster
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
 
 
 @pytest.fixture

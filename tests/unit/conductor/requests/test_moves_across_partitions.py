@@ -9,10 +9,10 @@ import pytest
 from conductor.reports import intake
 from rpcapi import errors, objects
 from rpcapi.resources import names
-from tests.stride import offset
-from tests.unit.conductor.ledger import PARTITION, TTL_MS
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LARGE, SPEC, KillSwitch, migration_of, uuid_list
-from tests.unit.conductor.two_partitions import WEST, TwoPartitionCluster
+from tests.support.conductor.ledger import PARTITION, TTL_MS
+from tests.support.conductor.simulated_cluster import CTXT, LARGE, SPEC, KillSwitch, migration_of, uuid_list
+from tests.support.conductor.two_partitions import WEST, TwoPartitionCluster
+from tests.support.stride import offset
 
 UUIDS = uuid_list(2)
 SAMPLE = 7

@@ -9,7 +9,7 @@ import pytest
 from conductor.requests.operations import ALLOWED
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
-from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
 Request = Callable[[SimulatedCluster, list[str]], None]

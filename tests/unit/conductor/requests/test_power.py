@@ -7,8 +7,8 @@ from conductor.requests.power import start, stop
 from conductor.requests.requested_changes import apply
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
 

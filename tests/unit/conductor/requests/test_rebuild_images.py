@@ -10,7 +10,7 @@ import pytest
 from conductor.requests.rebuild_images import specs_with_image
 from conductor.saga.saga_pass import load_spec
 from rpcapi import errors
-from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
 FIRST, SECOND = UUIDS

@@ -17,7 +17,7 @@ from conductor.requests.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
-from tests.unit.conductor.saga.simulated_cluster import (
+from tests.support.conductor.simulated_cluster import (
     CTXT,
     LARGE,
     LIMITS,

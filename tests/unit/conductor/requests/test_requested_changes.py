@@ -11,8 +11,8 @@ from conductor.requests.requested_changes import MAX_WRITE_ATTEMPTS, apply
 from conductor.store.interface import ProjectLimits
 from conductor.store.records import InstanceRecord, InstanceStatus, WriteResult
 from rpcapi import errors
-from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
 

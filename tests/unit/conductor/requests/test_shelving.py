@@ -10,7 +10,7 @@ from conductor.reports import intake
 from conductor.requests.shelving import unshelve_instances
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, THREE, SimulatedCluster, history, uuid_list
+from tests.support.conductor.simulated_cluster import CTXT, LIMITS, THREE, SimulatedCluster, history, uuid_list
 
 UUIDS = uuid_list(2)
 HOUR_MS = 3_600_000

@@ -4,8 +4,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.unit.conductor.ledger import FOREVER_MS
-from tests.unit.conductor.saga.simulated_cluster import (
+from tests.support.conductor.ledger import FOREVER_MS
+from tests.support.conductor.simulated_cluster import (
     LARGE,
     SPEC,
     SimulatedCluster,

@@ -9,7 +9,7 @@ import pytest
 
 from conductor.saga.abort import abort, finish_aborted
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
-from tests.unit.conductor.saga.passes import NOW, ScriptedClaims, instance, make_pass
+from tests.support.conductor.passes import NOW, FakeClaims, instance, make_pass
 
 FAILED = {"step": SagaStep.ABORT, "status": InstanceStatus.ERROR, "reason": "No valid host"}
 DELETED = {"step": SagaStep.ABORT, "status": InstanceStatus.DELETING, "reason": "old"}
@@ -19,7 +19,7 @@ def run(
     record: InstanceRecord, answers: dict[int, tuple[str, str | None]], live: Sequence[dict[str, Any]] = ()
 ) -> InstanceRecord:
     """Return the record after the step; ``answers`` by attempt, "unknown" for the others. ``live`` are its claims."""
-    scripted = ScriptedClaims(lambda consumer, attempt: answers.get(attempt, ("unknown", None)), live)
+    scripted = FakeClaims(lambda consumer, attempt: answers.get(attempt, ("unknown", None)), live)
     (changed,) = abort(make_pass(scripted), [record])
     return changed
 
@@ -84,7 +84,7 @@ def test_partitions_are_called_separately_and_an_outage_delays_only_its_own() ->
             raise messaging.MessagingTimeout("late")
         return "aborted", None
 
-    scripted = ScriptedClaims(answer)
+    scripted = FakeClaims(answer)
     instances = [instance(uuid, **DELETED, partition=partition) for uuid, partition in ("ax", "by", "cy")]
     changed = {record.uuid: record for record in abort(make_pass(scripted), instances)}
     assert {uuid: record.status for uuid, record in changed.items()} == {

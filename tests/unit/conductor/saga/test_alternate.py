@@ -8,9 +8,9 @@ import pytest
 from conductor.saga.alternate import alternate
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors, objects
-from tests.unit.conductor.ledger import TTL_MS
-from tests.unit.conductor.saga.passes import ScriptedClaims, instance, make_pass
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, history, uuid_list
+from tests.support.conductor.ledger import TTL_MS
+from tests.support.conductor.passes import FakeClaims, instance, make_pass
+from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, history, uuid_list
 
 
 def refuse(cluster: SimulatedCluster, uuids: list[str], refused: list[str]) -> None:
@@ -171,7 +171,7 @@ def test_refusal_without_alternate_sets_error() -> None:
 
 def test_last_attempt_is_settled_where_a_later_one_is_live() -> None:
     """The record is older than the claims: its instance does not fail while a later attempt may run."""
-    scripted = ScriptedClaims(lambda consumer, attempt: ("conflict", "h2/n"))
+    scripted = FakeClaims(lambda consumer, attempt: ("conflict", "h2/n"))
     last = instance(step=SagaStep.ALTERNATE, status=InstanceStatus.BUILDING, attempt=1, host="h/n", partition="p")
     (changed,) = alternate(make_pass(scripted), [last])
     assert (changed.step, changed.status) == (SagaStep.SETTLE, InstanceStatus.BUILDING)

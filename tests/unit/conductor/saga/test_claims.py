@@ -11,7 +11,7 @@ from conductor.saga import claims
 from conductor.saga.claims import ENDED_ANSWERS
 from rpcapi import errors, objects
 from rpcapi.resources.claims import Answer
-from tests.unit.conductor.saga.passes import ScriptedClaims, instance, make_pass
+from tests.support.conductor.passes import FakeClaims, instance, make_pass
 
 
 def test_answers_are_found_by_consumer_and_attempt() -> None:
@@ -44,7 +44,7 @@ def test_no_live_or_undecided_claim_counts_as_ended() -> None:
 
 
 def test_abort_ends_the_current_attempt_and_on_request_the_next() -> None:
-    scripted = ScriptedClaims(lambda consumer, attempt: ("aborted", None))
+    scripted = FakeClaims(lambda consumer, attempt: ("aborted", None))
     saga_pass = make_pass(scripted)
     instances = [instance("a", attempt=2, partition="p"), instance("b", attempt=1, partition="p")]
     assert (claims.abort(saga_pass, instances) or {}).keys() == {("a", 2), ("b", 1)}
@@ -54,7 +54,7 @@ def test_abort_ends_the_current_attempt_and_on_request_the_next() -> None:
 
 
 def test_only_a_certain_record_says_which_host_may_run_an_attempt() -> None:
-    scripted = ScriptedClaims(lambda consumer, attempt: ("aborted", None))
+    scripted = FakeClaims(lambda consumer, attempt: ("aborted", None))
     ended = [{"attempt": 1, "host": "h/n", "outcome": "lost", "reason": "x"}]
     instances = [
         instance("placed", host="h/n", certain_epoch=7),
@@ -71,13 +71,13 @@ def test_only_a_certain_record_says_which_host_may_run_an_attempt() -> None:
 
 
 def test_instance_without_partition_has_its_claims_in_the_default_one() -> None:
-    scripted = ScriptedClaims(lambda consumer, attempt: ("aborted", None))
+    scripted = FakeClaims(lambda consumer, attempt: ("aborted", None))
     claims.abort(make_pass(scripted), [instance()])
     assert [partition for partition, _ in scripted.calls] == ["cell"]
 
 
 def test_many_claims_are_ended_by_several_calls() -> None:
-    scripted = ScriptedClaims(lambda consumer, attempt: ("aborted", None))
+    scripted = FakeClaims(lambda consumer, attempt: ("aborted", None))
     instances = [instance(f"i{number}") for number in range(claims.MAX_REFS + 1)]
     answers = claims.abort(make_pass(scripted), instances)
     assert len(answers or {}) == len(instances)
@@ -94,12 +94,12 @@ def test_abort_without_complete_answer_has_no_result(error: Exception) -> None:
         return "aborted", None
 
     instances = [*(instance(f"i{number}") for number in range(claims.MAX_REFS)), instance("last")]
-    assert claims.abort(make_pass(ScriptedClaims(answer)), instances) is None
+    assert claims.abort(make_pass(FakeClaims(answer)), instances) is None
 
 
 def test_ends_are_found_in_batches_and_in_order() -> None:
     ends = [(f"i{number}", number) for number in range(1, claims.MAX_REFS + 3)]
-    scripted = ScriptedClaims(lambda _uuid, attempt: ("fenced" if attempt % 2 else "confirmed", None))
+    scripted = FakeClaims(lambda _uuid, attempt: ("fenced" if attempt % 2 else "confirmed", None))
     saga_pass = make_pass(scripted)
     results = find(saga_pass.context(), saga_pass.clients, "b", ends)
     assert [len(pairs) for _partition, pairs in scripted.calls] == [claims.MAX_REFS, 2]

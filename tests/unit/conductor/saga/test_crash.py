@@ -5,10 +5,8 @@ import itertools
 
 import pytest
 
-from tests.stride import offset
-from tests.unit.conductor.ledger import FOREVER_MS
-from tests.unit.conductor.saga.crash_scenarios import STORIES, CrashScenario
-from tests.unit.conductor.saga.simulated_cluster import (
+from tests.support.conductor.ledger import FOREVER_MS
+from tests.support.conductor.simulated_cluster import (
     LEASE_MS,
     LIMITS,
     Conductor,
@@ -16,6 +14,8 @@ from tests.unit.conductor.saga.simulated_cluster import (
     SimulatedCluster,
     uuid_list,
 )
+from tests.support.stride import offset
+from tests.unit.conductor.saga.crash_scenarios import STORIES, CrashScenario
 
 # Each story with the number of calls from one crash to the next.
 CASES = [

@@ -9,7 +9,7 @@ from conductor.store.records import InstanceRecord
 from rpcapi import errors
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.resources.claims import PARTITION_UNAVAILABLE
-from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import SimulatedCluster, uuid_list
 
 (UUID,) = uuid_list(1)
 

@@ -8,7 +8,7 @@ import pytest
 
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster, migration_of, uuid_list
+from tests.support.conductor.simulated_cluster import SimulatedCluster, migration_of, uuid_list
 
 (UUID,) = uuid_list(1)
 

@@ -4,8 +4,8 @@
 import pytest
 
 from rpcapi import errors, objects
-from tests.unit.conductor.saga.simulated_cluster import SPEC, THREE, SimulatedCluster, uuid_list
-from tests.unit.scheduler_svc.fakes.workers import metric_value
+from tests.support.conductor.simulated_cluster import SPEC, THREE, SimulatedCluster, uuid_list
+from tests.support.scheduler.workers import metric_value
 
 
 @pytest.fixture

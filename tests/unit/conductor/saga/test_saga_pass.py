@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from conductor.saga.saga_pass import MAX_RETRY_MS, SagaPass
-from tests.unit.conductor.saga.passes import NOW, REQUEST, SPEC, instance, make_pass
+from tests.support.conductor.passes import NOW, REQUEST, SPEC, instance, make_pass
 
 
 def test_spec_is_that_of_the_request() -> None:

@@ -10,9 +10,9 @@ import pytest
 from conductor.saga.select import select
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
-from tests.unit.conductor.ledger import TTL_MS
-from tests.unit.conductor.saga.passes import ScriptedClaims, instance, make_pass
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.ledger import TTL_MS
+from tests.support.conductor.passes import FakeClaims, instance, make_pass
+from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, uuid_list
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_claims_whose_hosts_got_no_build_are_ended_without_their_audits(cluster:
 
 @pytest.mark.parametrize("answer", ["confirmed", "conflict"])
 def test_instance_of_which_an_attempt_is_live_is_settled_and_the_others_selected_again(answer: str) -> None:
-    scripted = ScriptedClaims(lambda consumer, attempt: (answer if consumer == "live" else "aborted", None))
+    scripted = FakeClaims(lambda consumer, attempt: (answer if consumer == "live" else "aborted", None))
 
     def select_destinations(*_: object, **__: object) -> None:
         raise errors.ClaimEnded(consumer="other", attempt=1, partition="p", why="it was aborted")

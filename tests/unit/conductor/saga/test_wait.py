@@ -8,8 +8,8 @@ import oslo_messaging as messaging
 import pytest
 
 from rpcapi import errors
-from tests.unit.conductor.ledger import TTL_MS
-from tests.unit.conductor.saga.simulated_cluster import LIMITS, THREE, SimulatedCluster, history, uuid_list
+from tests.support.conductor.ledger import TTL_MS
+from tests.support.conductor.simulated_cluster import LIMITS, THREE, SimulatedCluster, history, uuid_list
 
 AWAY = [
     errors.Unavailable(what="The message bus", why="no answer in 5 s"),

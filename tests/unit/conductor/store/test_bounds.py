@@ -6,7 +6,7 @@ import pytest
 from conductor.store.bounds import OPTIONS, record_bounds
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import errors
-from tests.unit.conductor.store.conftest import request
+from tests.support.conductor.bench import request
 
 
 def test_store_at_a_bound_is_refused_after_it_was_measured() -> None:

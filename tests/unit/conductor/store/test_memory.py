@@ -6,7 +6,7 @@ import threading
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
 from conductor.store.steady_clock import steady_clock
-from tests.unit.conductor.store.conftest import request
+from tests.support.conductor.bench import request
 
 
 def test_clock_is_unix_time_in_milliseconds() -> None:

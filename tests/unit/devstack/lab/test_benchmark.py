@@ -12,7 +12,7 @@ import pytest
 from devstack.lab import benchmark, saved_runs
 from devstack.lab.rows import ResultRow
 from rpcapi.cli.command import CommandFailed
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 
 @pytest.mark.parametrize(("text", "number"), [("1", 1), ("200000", 200_000)])

@@ -5,7 +5,7 @@ import pytest
 
 from devstack.exercise import ExerciseResult
 from devstack.lab import boot
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 from tests.unit.devstack.test_report import claim, instance, verify
 
 SMALL = ("--hosts", "1", "--schedulers", "1", "--singles", "2", "--orders", "2", "--batch", "3", "--callers", "2")

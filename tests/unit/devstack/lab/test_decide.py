@@ -7,7 +7,7 @@ import pytest
 
 from devstack.lab import decide, default_driver, full_hosts, hosts
 from scheduler_svc.core import built_in
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 
 def test_all_filters_are_measured_against_a_default_decision():

@@ -8,7 +8,7 @@ import pytest
 
 from devstack.lab.overload import OverloadMeasurements, make_rows
 from devstack.lab.timing import Times
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 
 def measurements(goodput: float, overloaded_s: float, end_kb: int, *faults: str) -> OverloadMeasurements:

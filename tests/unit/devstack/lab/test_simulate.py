@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from devstack.lab import simulate as lab_simulate
 from devstack.lab.simulate import SimulateRun
 from rpcapi.cli.command import CommandFailed
-from tests.property import corpus, simulation
-from tests.property.faults import STEPS, Fault
-from tests.property.machines import RecordedMachine, bind, initialize, rule
-from tests.property.simulation import Simulation
-from tests.unit.devstack.lab import asking
+from tests.support import asking
+from tests.support.simulation import corpus, simulation
+from tests.support.simulation.faults import STEPS, Fault
+from tests.support.simulation.machines import RecordedMachine, bind, initialize, rule
+from tests.support.simulation.simulation import Simulation
 
 
 class CountMachine(RecordedMachine):
@@ -115,7 +115,7 @@ def test_installation_without_tests_is_refused(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(CommandFailed, match="has none: use a complete checkout"):
         lab_simulate._load(tmp_path)
     monkeypatch.setitem(sys.modules, "hypothesis", None)
-    for name in [name for name in sys.modules if name.startswith("tests.property.")]:
+    for name in [name for name in sys.modules if name.startswith("tests.support.simulation.")]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(CommandFailed, match="need hypothesis: install the dependency group test"):
         lab_simulate._load()

@@ -6,7 +6,7 @@ import pytest
 from devstack.lab.soak import BATCH, Boots
 from scheduler_svc.replication.reaper import Reaper
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 
 def keys_rows():

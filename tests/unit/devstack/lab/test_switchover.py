@@ -10,7 +10,7 @@ from rpcapi.cli.command import CommandFailed
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.dump import PlacementDump
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 HOSTS, CONSUMERS = 7, 30
 SECONDS = 900  # for some starts of Python on a busy machine

@@ -6,7 +6,7 @@ import pytest
 from devstack.lab import default_driver, trees
 from devstack.lab.decide import ranking_subject
 from rpcapi.resources.groups import ISOLATE, NONE
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 
 def test_json_rows_without_a_peer(tmp_path):

@@ -11,29 +11,18 @@ import yaml
 from devstack.monitoring import dashboard, metrics_page, prometheus
 from devstack.servers.errors import BinaryMissing
 from scheduler_svc.core.built_in import FILTERS
-from tests.conftest import missing
-from tests.documentation import PAGES, ROOT, blocks
+from tests.support import CHECKOUT
+from tests.support.documentation import PAGES, blocks
+from tests.support.monitoring import OF_OTHERS, RULES, declared
+from tests.support.servers import missing
 
 TESTS, PROMTOOL_SECONDS = "alerts-test.yml", 60
 FOLDER = prometheus.RULES.parent
-RULES = yaml.safe_load(prometheus.RULES.read_text())["groups"][0]["rules"]
-OF_OTHERS = {"up", "process_cpu_seconds_total", "process_resident_memory_bytes"}  # of Prometheus and its client
 OF_EXPORTERS = {"rabbitmq_queue_messages", "probe_ssl_earliest_cert_expiry"}  # RabbitMQ's, and the black box exporter
 # In a query: what is no metric, and a selection by a pattern of names.
 SELECTORS_AND_LABELS = re.compile(r"\{[^}]*\}|\[[^]]*\]|\b(?:by|on)\s*\([^)]*\)")
 NAME_PATTERN = re.compile(r'__name__=~"([^"]*)"')
 OPERATORS = {"or", "unless"}
-
-
-def declared():
-    page = metrics_page.text()
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.M)
-    assert len(rows) > 60
-    names = {name for name, _ in rows}
-    suffixes = {
-        f"{name}_{suffix}" for name, kind in rows if kind == "histogram" for suffix in ("bucket", "sum", "count")
-    }
-    return names | suffixes | OF_OTHERS
 
 
 def queries():
@@ -78,14 +67,14 @@ def test_panels_do_not_overlap_and_lie_within_the_grid():
 
 
 def test_every_alert_has_a_section_in_the_runbook():
-    sections = re.findall(r"^## (Gantt\w+)$", (ROOT / "docs" / "runbook.md").read_text(), re.M)
+    sections = re.findall(r"^## (Gantt\w+)$", (CHECKOUT / "docs" / "runbook.md").read_text(), re.M)
     assert sections == [rule["alert"] for rule in RULES]
     for rule in RULES:
         assert rule["annotations"]["runbook"] == f"docs/runbook.md#{rule['alert'].lower()}"
 
 
 def test_runbook_names_metrics_that_exist():
-    names = set(re.findall(r"\bgantt_[a-z_]+\b", (ROOT / "docs" / "runbook.md").read_text()))
+    names = set(re.findall(r"\bgantt_[a-z_]+\b", (CHECKOUT / "docs" / "runbook.md").read_text()))
     assert names
     assert names <= declared()
 

@@ -20,7 +20,7 @@ from devstack.servers.redis_binary import redis_binary
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import from_nova, nova_bridge, placement_service
-from tests.conftest import missing
+from tests.support.servers import missing
 
 ROOT = Path(__file__).parents[4]
 FUNCTIONS = Path(__file__).with_name("devstack_functions.sh")

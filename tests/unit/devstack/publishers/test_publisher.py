@@ -9,7 +9,7 @@ from rpcapi import errors, objects
 DISK = {"DISK_GB": {"total": 100}}
 
 
-class StubScheduler:
+class FakeScheduler:
     """A scheduler that stores documents and can fail."""
 
     def __init__(self):
@@ -54,7 +54,7 @@ class StubScheduler:
         self.aggregates |= {aggregate["id"]: set(aggregate["hosts"]) for aggregate in aggregates}
 
 
-class StubSession:
+class FakeSession:
     """The methods of a session that a publisher uses."""
 
     def __init__(self, scheduler):
@@ -75,12 +75,12 @@ class StubSession:
 
 @pytest.fixture
 def scheduler():
-    return StubScheduler()
+    return FakeScheduler()
 
 
 @pytest.fixture
 def publisher(scheduler):
-    return StatePublisher(StubSession(scheduler), racks=3, physnets=2)
+    return StatePublisher(FakeSession(scheduler), racks=3, physnets=2)
 
 
 def test_pools_networks_and_hosts_are_published(scheduler, publisher):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: a cluster of doubles on an in-process bus, and the command run against it."""
+"""Fixtures: a cluster of fakes on an in-process bus, and the command run against it."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ from oslo_config import cfg
 from rpcapi.cli import live_output, main
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
-from tests.unit.rpcapi.cli import doubles
+from tests.unit.rpcapi.cli import fakes
 
 EXCHANGE = "shell"  # other suites serve in this process
 BUS = f"transport_url = fake://\ncontrol_exchange = {EXCHANGE}\n"
@@ -32,19 +32,19 @@ class CommandResult:
 
 
 @pytest.fixture(scope="session")
-def _served_cluster() -> Iterator[doubles.Cluster]:
+def _served_cluster() -> Iterator[fakes.Cluster]:
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     transport = bus.get_transport(conf, "fake://")
     conf.set_override("control_exchange", EXCHANGE)
-    cluster_doubles = doubles.Cluster()
+    cluster_fakes = fakes.Cluster()
     servers = [
         bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
-        for target, endpoint in cluster_doubles.endpoints()
+        for target, endpoint in cluster_fakes.endpoints()
     ]
     for server in servers:
         server.start()
-    yield cluster_doubles
+    yield cluster_fakes
     for server in servers:
         server.stop()
         server.wait()
@@ -52,8 +52,8 @@ def _served_cluster() -> Iterator[doubles.Cluster]:
 
 
 @pytest.fixture
-def cluster(_served_cluster) -> doubles.Cluster:
-    """Fresh doubles of the services, served over the bus."""
+def cluster(_served_cluster) -> fakes.Cluster:
+    """Fresh fakes of the services, served over the bus."""
     _served_cluster.reset()
     return _served_cluster
 

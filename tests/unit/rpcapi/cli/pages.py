@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of the doubles' answers."""
+"""Pages of the fakes' answers."""
 
 
 def page_of(ordered, marker, limit, max_items=2):

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.unit.rpcapi.cli.doubles import instance, migration
+from tests.unit.rpcapi.cli.fakes import instance, migration
 
 AUDIT = ("audit", "-f", "json", "--pause", "0")
 

@@ -6,11 +6,11 @@ import socket
 import pytest
 
 from rpcapi.admin.session import Session
-from tests.unit.rpcapi.cli import doubles
+from tests.unit.rpcapi.cli import fakes
 
 
 def test_remote_error_has_a_traceback_only_with_debug(cluster, gantt):
-    cluster.claims.claims["a"] = None  # causes a TypeError in the double
+    cluster.claims.claims["a"] = None  # causes a TypeError in the fake
     result = gantt("claim", "list")
     assert result.code == 1
     assert "Traceback" not in result.err
@@ -61,12 +61,12 @@ def test_exit_code_of_a_command_is_that_of_its_verdict(cluster, gantt):
 
 @pytest.mark.parametrize(("formatter", "text"), [("csv", '"name"\n""\n'), ("value", "\n")])
 def test_missing_value_is_empty_where_the_format_has_no_null(cluster, gantt, formatter, text):
-    cluster.conductor.instances["a"] = doubles.instance("a", name=None)
+    cluster.conductor.instances["a"] = fakes.instance("a", name=None)
     assert gantt("server", "list", "-f", formatter, "-c", "name").out == text
     assert gantt("server", "list", "-f", "json", "-c", "name").json == [{"name": None}]
 
 
 def test_missing_field_of_one_object_is_empty_where_the_format_has_no_null(cluster, gantt):
-    cluster.conductor.instances["a"] = doubles.instance("a", name=None)
+    cluster.conductor.instances["a"] = fakes.instance("a", name=None)
     assert gantt("server", "show", "a", "-f", "value", "-c", "name").out == "\n"
     assert gantt("server", "show", "a", "-f", "json", "-c", "name").json == {"name": None}

@@ -10,12 +10,12 @@ from termios import TIOCSWINSZ
 
 import pytest
 
-from tests.unit.rpcapi.cli import doubles
+from tests.unit.rpcapi.cli import fakes
 
 
 @pytest.fixture
 def server_without_host(cluster):
-    cluster.conductor.instances["a"] = doubles.instance("a", status="ERROR", host=None, reason=None)
+    cluster.conductor.instances["a"] = fakes.instance("a", status="ERROR", host=None, reason=None)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_chosen_columns_are_never_omitted(cluster, gantt, narrow_terminal):
 
 
 def test_table_outside_a_terminal_is_unlimited_unless_limited(cluster, gantt):
-    cluster.conductor.instances["a"] = doubles.instance("a", reason="why " * 60)
+    cluster.conductor.instances["a"] = fakes.instance("a", reason="why " * 60)
     assert max(len(line) for line in gantt("server", "list").out.splitlines()) > 240
     assert max(len(line) for line in gantt("server", "list", "--max-width", "70").out.splitlines()) <= 70
 

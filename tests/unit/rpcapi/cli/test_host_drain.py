@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.unit.rpcapi.cli.doubles import migration
+from tests.unit.rpcapi.cli.fakes import migration
 from tests.unit.rpcapi.cli.test_server import add_instances
 
 DRAIN = ("host", "drain", "host1", "--cold", "-f", "json")

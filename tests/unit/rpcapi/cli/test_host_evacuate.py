@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.clients.conductor import ConductorAPI
-from tests.unit.rpcapi.cli.doubles import migration
+from tests.unit.rpcapi.cli.fakes import migration
 from tests.unit.rpcapi.cli.test_server import add_instances
 
 EVACUATE = ("host", "evacuate", "host1", "-f", "json")

@@ -4,7 +4,7 @@
 from conductor.store.migrations import MigrationStatus
 from rpcapi import objects
 from rpcapi.cli import migration
-from tests.unit.rpcapi.cli import doubles
+from tests.unit.rpcapi.cli import fakes
 
 
 def add_migration(cluster, uuid, **values):
@@ -14,7 +14,7 @@ def add_migration(cluster, uuid, **values):
 
 
 def test_list_reads_all_pages_and_filters_them(cluster, gantt):
-    cluster.conductor.instances["s"] = doubles.instance("s", name="web")
+    cluster.conductor.instances["s"] = fakes.instance("s", name="web")
     add_migration(cluster, "a", instance="s")
     add_migration(cluster, "b", status="error", reason="no host")
     add_migration(cluster, "c", source_host="h2/n1", destination_host="h1/n2")

@@ -7,12 +7,12 @@ import pytest
 
 from conductor.store.records import InstanceStatus
 from rpcapi.cli import server
-from tests.unit.rpcapi.cli import doubles
+from tests.unit.rpcapi.cli import fakes
 
 
 def add_instances(cluster, *uuids, **values):
     for name in uuids:
-        cluster.conductor.instances[name] = doubles.instance(name, **values)
+        cluster.conductor.instances[name] = fakes.instance(name, **values)
 
 
 def test_list_reads_all_pages(cluster, gantt):
@@ -104,7 +104,7 @@ def test_delete_wait_counts_a_missing_record_as_deleted(cluster, gantt, monkeypa
         original_advance(uuid)
         if cluster.conductor.instances[uuid].status == "DELETED" and uuid == "a":
             del cluster.conductor.instances["a"]
-            raise doubles.errors.UnknownInstance(uuid="a")
+            raise fakes.errors.UnknownInstance(uuid="a")
 
     monkeypatch.setattr(cluster.conductor, "_advance", advance_and_remove)
     assert gantt("server", "delete", "a", "b", "--wait").code == 0
@@ -139,7 +139,7 @@ def watched(cluster, gantt, in_pauses):
 
 
 def set_fields(cluster, uuid, **values):
-    return lambda: cluster.conductor.instances.update({uuid: doubles.instance(uuid, **values)})
+    return lambda: cluster.conductor.instances.update({uuid: fakes.instance(uuid, **values)})
 
 
 def test_watch_prints_each_server_and_its_changes(cluster, watched):

@@ -3,14 +3,14 @@
 
 import pytest
 
-from tests.unit.rpcapi.cli import doubles
+from tests.unit.rpcapi.cli import fakes
 from tests.unit.rpcapi.cli.test_migration import add_migration
 
 
 @pytest.fixture(autouse=True)
 def servers(cluster):
     for uuid in "ab":
-        cluster.conductor.instances[uuid] = doubles.instance(uuid, name=f"web-{uuid}", status="ACTIVE")
+        cluster.conductor.instances[uuid] = fakes.instance(uuid, name=f"web-{uuid}", status="ACTIVE")
 
 
 def test_servers_are_migrated_by_one_call(cluster, gantt):

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.unit.rpcapi.cli import doubles
+from tests.unit.rpcapi.cli import fakes
 
 UUIDS = [f"00000000-0000-0000-0000-00000000000{number}" for number in range(4)]
 
@@ -12,7 +12,7 @@ UUIDS = [f"00000000-0000-0000-0000-00000000000{number}" for number in range(4)]
 def instances(cluster):
     names = ("web", "db", "web", None)
     for uuid, name in zip(UUIDS, names, strict=True):
-        cluster.conductor.instances[uuid] = doubles.instance(uuid, name=name)
+        cluster.conductor.instances[uuid] = fakes.instance(uuid, name=name)
     return cluster.conductor.instances
 
 

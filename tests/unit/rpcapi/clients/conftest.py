@@ -8,7 +8,7 @@ from rpcapi.messaging import bus
 
 
 class RecordingClient:
-    """Double of oslo.messaging's client; records how it was prepared and what was sent."""
+    """Fake of oslo.messaging's client; records how it was prepared and what was sent."""
 
     def __init__(self):
         self.prepared = {}

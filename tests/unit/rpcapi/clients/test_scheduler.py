@@ -8,7 +8,7 @@ from rpcapi.clients.scheduler import BusBackend, SchedulerAPI
 
 
 class RecordingBackend:
-    """Double of a scheduler backend; records its calls."""
+    """Fake of a scheduler backend; records its calls."""
 
     def __init__(self):
         self.calls = []

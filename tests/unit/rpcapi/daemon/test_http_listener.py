@@ -17,8 +17,8 @@ from devstack.servers.ports import LOOPBACK, free_port
 from rpcapi import errors, tls
 from rpcapi.daemon import http_listener, http_requests
 from rpcapi.daemon.http_listener import ContextSource, HttpServer
-from tests.certificates import write_certificates
-from tests.slow_clients import IN_BODY, IN_HEADER, slow_clients
+from tests.support.certificates import write_certificates
+from tests.support.slow_clients import IN_BODY, IN_HEADER, slow_clients
 
 MAX_BODY = 64 << 10  # bytes
 

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors, objects
 from rpcapi.objects.base import GanttObject
-from tests import next_release
+from tests.support import next_release
 
 
 def test_missing_fields_get_unshared_defaults():

@@ -11,7 +11,7 @@ from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.workers import configure
+from tests.support.scheduler.workers import configure
 
 
 @pytest.fixture

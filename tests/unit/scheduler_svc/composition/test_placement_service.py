@@ -24,8 +24,8 @@ from scheduler_svc import metrics
 from scheduler_svc.composition.placement_service import PlacementService
 from scheduler_svc.conf import placement_service as placement_conf
 from scheduler_svc.store.memory import MemoryStore
-from tests.certificates import write_certificates
-from tests.placement.client import PlacementClient
+from tests.support.certificates import write_certificates
+from tests.support.placement.client import PlacementClient
 
 SECONDS = 30
 

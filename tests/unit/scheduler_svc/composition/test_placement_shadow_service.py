@@ -17,9 +17,9 @@ from rpcapi.daemon import options
 from scheduler_svc.composition.placement_shadow_service import PlacementShadowService
 from scheduler_svc.conf import placement_shadow as shadow_conf
 from scheduler_svc.placement.http.authentication import trust_tokens
-from tests.certificates import SERVER_NAME, write_certificates
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
-from tests.unit.scheduler_svc.fakes.served import serve
+from tests.support.certificates import SERVER_NAME, write_certificates
+from tests.support.scheduler.placement import PlacementApi
+from tests.support.scheduler.served import serve
 
 SECONDS = 60
 TRAITS = ["CUSTOM_A", "CUSTOM_B", "CUSTOM_C"]

@@ -9,8 +9,8 @@ from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver.driver import SolverDriver
 from scheduler_svc.core.prefilters import pipeline
-from tests.unit.scheduler_svc.fakes.hosts import request
-from tests.unit.scheduler_svc.fakes.workers import configure
+from tests.support.scheduler.hosts import request
+from tests.support.scheduler.workers import configure
 
 
 def test_policy_has_the_configured_driver_filters_and_prefilters(conf):

@@ -7,7 +7,7 @@ from scheduler_svc.composition import policy, stores
 from scheduler_svc.composition.scheduling import SchedulingParts, milliseconds
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.workers import configure
+from tests.support.scheduler.workers import configure
 
 
 def build(conf, **options):

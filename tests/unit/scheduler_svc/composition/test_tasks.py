@@ -7,7 +7,7 @@ from scheduler_svc.composition import stores, tasks
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.replication import reaper
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.workers import configure
+from tests.support.scheduler.workers import configure
 
 
 def task_classes(conf, worker_index):

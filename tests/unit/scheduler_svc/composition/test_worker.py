@@ -7,7 +7,7 @@ from rpcapi import errors
 from scheduler_svc.composition import worker
 from scheduler_svc.replication.audit_requests import AuditAnnouncer
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.workers import configure
+from tests.support.scheduler.workers import configure
 
 
 class UnreadStore(MemoryStore):

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.conf import placement_shadow
-from tests.certificates import write_certificates
+from tests.support.certificates import write_certificates
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import plugins
-from tests.unit.scheduler_svc.core.plugins.outside import make_conf
+from tests.support.scheduler.outside import make_conf
 
 
 @pytest.mark.parametrize("text", ["much", "inf", "nan", ""])

@@ -4,8 +4,8 @@
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.conf import metrics
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 
 NODES = {
     "cool": node(metrics={"cpu.percent": 10, "heat": 20}),

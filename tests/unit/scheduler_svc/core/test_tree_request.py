@@ -3,7 +3,7 @@
 
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.tree_request import total_resources, tree_request
-from tests.unit.scheduler_svc.fakes.hosts import request
+from tests.support.scheduler.hosts import request
 
 GROUPS = (RequestGroup("_a", {"VCPU": 2, "VGPU": 1}), RequestGroup("_b", {"VGPU": 1}))
 

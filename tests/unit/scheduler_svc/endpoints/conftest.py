@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker
+from tests.support.scheduler.workers import FakeTransportWorker
 
 
 @pytest.fixture(scope="module")

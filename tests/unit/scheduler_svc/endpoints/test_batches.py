@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from rpcapi import context, errors, objects
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, metric_value, node_report
+from tests.support.scheduler.workers import FakeTransportWorker, metric_value, node_report
 
 LARGEST = 5
 

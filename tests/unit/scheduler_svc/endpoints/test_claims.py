@@ -14,8 +14,8 @@ from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef, ClaimResult
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node
-from tests.unit.scheduler_svc.fakes.workers import node_report
+from tests.support.scheduler.hosts import SMALL_REQUEST, node
+from tests.support.scheduler.workers import node_report
 
 
 def test_claim_lifecycle_from_report_to_release(worker):

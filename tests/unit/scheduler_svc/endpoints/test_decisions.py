@@ -9,7 +9,7 @@ import pytest
 
 from rpcapi import context, errors
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
-from tests.unit.scheduler_svc.fakes.workers import node_report
+from tests.support.scheduler.workers import node_report
 
 
 def test_decision_is_explained_by_request_id(worker):

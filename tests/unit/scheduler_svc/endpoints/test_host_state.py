@@ -6,7 +6,7 @@ import pytest
 from rpcapi import context, errors, objects
 from rpcapi.clients.scheduler import BusBackend
 from rpcapi.serializer import GanttSerializer
-from tests.unit.scheduler_svc.fakes.workers import node_report
+from tests.support.scheduler.workers import node_report
 
 
 def test_stats_are_applied_once_and_deltas_need_their_base(worker):

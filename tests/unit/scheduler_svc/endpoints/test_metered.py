@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import context, errors
-from tests.unit.scheduler_svc.fakes.workers import metric_value, node_report
+from tests.support.scheduler.workers import metric_value, node_report
 
 
 def test_calls_are_counted(worker):

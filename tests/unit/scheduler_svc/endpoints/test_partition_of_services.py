@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from rpcapi import context, errors
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker
+from tests.support.scheduler.workers import FakeTransportWorker
 
 CONDUCTOR = "gantt-conductor"
 

@@ -8,7 +8,7 @@ import pytest
 from rpcapi import context, errors
 from rpcapi.clients import scheduler
 from rpcapi.messaging import bus
-from tests.unit.scheduler_svc.fakes.workers import node_report
+from tests.support.scheduler.workers import node_report
 
 
 def test_refusal_is_a_typed_error_with_reasons(worker):

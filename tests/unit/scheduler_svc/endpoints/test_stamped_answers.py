@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import context, errors
 from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 STAMP_KEY = "a key that only schedulers know: 0123456789"
 

@@ -7,8 +7,8 @@ import logging
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 OPTIONS = ("ram_weight_multiplier", "cpu_weight_multiplier")
 READS = {"aggregate": frozenset({"hosts", "metadata"})}

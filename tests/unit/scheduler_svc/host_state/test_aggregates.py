@@ -7,9 +7,9 @@ from rpcapi import context, errors
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.host_state.aggregates import ATTEMPTS, MAX_AGGREGATES, AggregateWriter
 from scheduler_svc.host_state.documents import HostStates
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node
+from tests.support.scheduler.workers import FakeTransportWorker
 
 SSD = {"id": "ssd", "name": "SSD hosts", "hosts": ["h1", "h2/n1"], "metadata": {"disk": "ssd"}}
 STORED_SSD = {key: value for key, value in SSD.items() if key != "id"}

@@ -11,7 +11,7 @@ from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.hosts import join, node
+from tests.support.scheduler.hosts import join, node
 
 RACK = {"type": "object", "properties": {"power": {"enum": ["on", "off"]}}, "maxProperties": 3}
 REGISTRY = NamespaceRegistry([Namespace("rack", "rackd", RACK)])

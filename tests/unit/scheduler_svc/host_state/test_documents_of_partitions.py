@@ -8,8 +8,8 @@ from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.endpoints import encode
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc.fakes.deployments import TWO_CELLS, PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler.deployments import TWO_CELLS, PartitionedDeployment
+from tests.support.scheduler.hosts import node
 
 
 class TwoCells:

@@ -10,8 +10,8 @@ from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.host_state.measurement import MAX_AGGREGATES, HostMeasurement
 from scheduler_svc.scheduling import refusals
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import EPOCH, child_provider, node, provider
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import EPOCH, child_provider, node, provider
 
 READS = {"aggregate": frozenset({"hosts", "metadata"})}
 NODES = {

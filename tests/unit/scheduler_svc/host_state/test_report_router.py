@@ -10,10 +10,10 @@ from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
 from scheduler_svc.host_state import report_router
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.deployments import TWO_CELLS, PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.support.scheduler import hosts
+from tests.support.scheduler.deployments import TWO_CELLS, PartitionedDeployment
+from tests.support.scheduler.hosts import SMALL_REQUEST, node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY
 
 
 class TwoCells:

@@ -8,7 +8,7 @@ from scheduler_svc.notifications import changes
 from scheduler_svc.notifications.lease import KEY, NAMESPACE
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.hosts import join, node
+from tests.support.scheduler.hosts import join, node
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from scheduler_svc.notifications.lease import KEY, NAMESPACE
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.hosts import join, node
+from tests.support.scheduler.hosts import join, node
 
 LEASE = 12.0
 

@@ -5,7 +5,7 @@ import queue
 
 import oslo_messaging as messaging
 
-from tests.unit.scheduler_svc.core.plugins.rack_worker import RackWorker
+from tests.support.scheduler.rack_worker import RackWorker
 
 
 class RecordingListener:

@@ -11,8 +11,8 @@ from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.request import FilterScope
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.nova import namespaces, service_filter
-from tests.unit.scheduler_svc.fakes.hosts import node, request, snapshot
-from tests.unit.scheduler_svc.fakes.nova import CELL, compute_node
+from tests.support.nova.nova import CELL, compute_node
+from tests.support.scheduler.hosts import node, request, snapshot
 
 FILTERS = [service_filter.FILTER, *pipeline.build([])]
 HOST = "@api/h1"

@@ -15,11 +15,11 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request, snapshot
-from tests.unit.scheduler_svc.fakes.nova import compute_node
-from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.nova.nova import compute_node
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node, request, snapshot
+from tests.support.scheduler.replica_views import filter_driver
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 START_MS = 1_700_000_000_000
 LIMITS = {"noted_s": 60.0, "refused_s": 300.0}

@@ -15,8 +15,8 @@ from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 
 class Conductor:

@@ -5,9 +5,9 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.replication.partition_set import PartitionSet
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.deployments import FragileStore
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.deployments import FragileStore
+from tests.support.scheduler.hosts import node
 
 
 class ClosableStore(FragileStore):

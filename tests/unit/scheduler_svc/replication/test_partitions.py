@@ -6,8 +6,8 @@ import pytest
 from rpcapi import context, errors, objects
 from rpcapi.clients import claims
 from rpcapi.messaging import bus
-from tests.unit.scheduler_svc.fakes.deployments import FragileStore
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.scheduler.deployments import FragileStore
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 SECOND = "second"
 

@@ -12,8 +12,8 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import CARRIED_PAUSE, Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, describe, node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import SMALL_REQUEST, describe, node
 
 
 def figure(name, **labels):

@@ -14,9 +14,9 @@ from scheduler_svc.endpoints import encode
 from scheduler_svc.scheduling.alternates import AlternateClaimer, PreparedBatch
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, unchanged
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import SMALL_REQUEST, node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY, FollowingReplicaView, unchanged
 
 
 class AlternatesPartition:

@@ -13,11 +13,11 @@ from scheduler_svc.scheduling.calls import ServedCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.fakes.schedulers import RefusingStore, selection_call
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.placements import AMPLE_S, AMPLE_WORK
+from tests.support.scheduler.replica_views import FollowingReplicaView, filter_driver
+from tests.support.scheduler.schedulers import RefusingStore, selection_call
 
 
 def make_store(*sizes):
@@ -41,12 +41,12 @@ class SolverScheduler:
         return self.scheduler.select_batch(self.policy, calls)
 
 
-def scheduler(store, double=None, packs=True, window=(0.0, 1)):
+def scheduler(store, fake=None, packs=True, window=(0.0, 1)):
     policy = SchedulingPolicy(
         SolverDriver(filter_driver(), SolverLimits(packs=packs, work=AMPLE_WORK, limit_s=AMPLE_S))
     )
     scheduler = PartitionScheduler(
-        double or store, FollowingReplicaView(store), SchedulingLimits(window_s=window[0], max_batch=window[1])
+        fake or store, FollowingReplicaView(store), SchedulingLimits(window_s=window[0], max_batch=window[1])
     )
     return SolverScheduler(policy, scheduler)
 

@@ -15,16 +15,16 @@ from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import ServedCall
 from scheduler_svc.scheduling.partition_scheduler import LARGEST_IN_ROUND
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import filter_driver
+from tests.support.scheduler.schedulers import FakeStore, HostPartition, selection_call
 from tests.unit.rpcapi.waiting_calls import SECONDS, wait_until, waiting_calls
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, StoreDouble, selection_call
 
 ONE_VCPU = {"VCPU": 1}
 FIRST = "first"  # the request that opens the first round
 
 
-class HeldStore(StoreDouble):
+class HeldStore(FakeStore):
     """Claims the first packet only when it is released; ``packets`` has the request ids of each."""
 
     def __init__(self, store):

@@ -12,9 +12,9 @@ from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.decisions import claim_batch
 from scheduler_svc.scheduling.pending_call import PendingCall
 from scheduler_svc.store import validation
-from tests.unit.scheduler_svc.fakes import schedulers
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, RefusingStore, select, selection_call
+from tests.support.scheduler import schedulers
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.schedulers import HostPartition, RefusingStore, select, selection_call
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY
 
 
 @pytest.fixture

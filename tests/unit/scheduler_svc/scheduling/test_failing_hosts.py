@@ -15,7 +15,7 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.core.weighers.weigher import Weigher
 from scheduler_svc.scheduling import failing_hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request, table
+from tests.support.scheduler.hosts import node, request, table
 
 
 def hosts_with(*failing: str, count: int = 40) -> dict[str, Any]:

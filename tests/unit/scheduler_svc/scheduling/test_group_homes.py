@@ -10,8 +10,8 @@ from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.scheduling.dry_run import DryRunStore
 from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.scheduling.pins import rank_by_key
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node
 
 GROUP = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY)
 MEMBERS = {"node": 2}

@@ -13,10 +13,10 @@ from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import SMALL_REQUEST, node, request
+from tests.support.scheduler.replica_views import filter_driver
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 NODES = ("a/1", "b/1", "c/1", "d/1")
 POLICY = SchedulingPolicy(filter_driver(), prefilters=pipeline.build())

@@ -6,9 +6,9 @@ import pytest
 from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.scheduling.calls import SelectionCall
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY
 
 ROOMY = {"VCPU": 16, "MEMORY_MB": 32768, "DISK_GB": 400}
 

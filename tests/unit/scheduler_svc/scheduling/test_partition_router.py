@@ -11,9 +11,9 @@ from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.group_homes import LIFETIME_MS
 from scheduler_svc.scheduling.partition_router import LINGER_S, REASON_GROUP
-from tests.unit.scheduler_svc.fakes.deployments import TTL_MS, PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import join, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.support.scheduler.deployments import TTL_MS, PartitionedDeployment
+from tests.support.scheduler.hosts import join, node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY
 
 ROOMY = {"VCPU": 16, "MEMORY_MB": 32768, "DISK_GB": 400}
 PIN_MS = round(TTL_MS + 1000 * LINGER_S)

@@ -14,9 +14,9 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, RefusingStore, StoreDouble, select, selection_call
+from tests.support.scheduler.hosts import SMALL_REQUEST, node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
+from tests.support.scheduler.schedulers import FakeStore, HostPartition, RefusingStore, select, selection_call
 
 
 def test_an_instance_gets_a_host_a_claim_and_alternates():
@@ -158,7 +158,7 @@ def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
     caplog.set_level("WARNING", logger="scheduler_svc.scheduling.decisions")
     partition = HostPartition()
 
-    class SilentStore(StoreDouble):
+    class SilentStore(FakeStore):
         def record_decision(self, request_id, document):
             raise errors.StoreUnavailable(why="it is away")
 

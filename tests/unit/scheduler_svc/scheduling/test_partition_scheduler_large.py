@@ -9,11 +9,11 @@ import pytest
 from rpcapi import context, errors
 from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
-from tests.unit.scheduler_svc.fakes.hosts import join, node, request
-from tests.unit.scheduler_svc.fakes.schedulers import (
+from tests.support.scheduler.hosts import join, node, request
+from tests.support.scheduler.schedulers import (
     AnswerLosingStore,
+    FakeStore,
     HostPartition,
-    StoreDouble,
     select,
     selection_call,
 )
@@ -118,7 +118,7 @@ def test_request_past_its_deadline_claims_nothing():
     partition = HostPartition(hosts_for(101))
     ctxt = context.new(deadline=time.time() + 60)
 
-    class Slow(StoreDouble):
+    class Slow(FakeStore):
         def group_hosts(self, group_id):
             ctxt.deadline = time.time() - 1
             return self._store.group_hosts(group_id)

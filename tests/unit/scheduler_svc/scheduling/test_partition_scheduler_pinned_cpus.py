@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, allocations_by_consumer, select, selection_call
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.schedulers import HostPartition, allocations_by_consumer, select, selection_call
 
 
 def celled(host, pinned):

@@ -11,8 +11,8 @@ from prometheus_client import REGISTRY
 from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.scheduling.calls import SelectionCall
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, RefusingStore, select, selection_call
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.schedulers import HostPartition, RefusingStore, select, selection_call
 
 
 def test_lost_race_claims_the_next_candidate_in_the_same_try():

@@ -11,10 +11,10 @@ from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.core.trees import finder
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.ranking import CurrentPolicy
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, unchanged
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, allocations_by_consumer, select, selection_call
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY, unchanged
+from tests.support.scheduler.schedulers import HostPartition, allocations_by_consumer, select, selection_call
 
 GPU = "CUSTOM_GPU"
 

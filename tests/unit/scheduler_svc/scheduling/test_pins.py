@@ -6,8 +6,8 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.replication.presence import Presence
 from scheduler_svc.scheduling.pins import PartitionPins
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node
 
 MEMORY_S = 100
 TTL_MS = 1000 * MEMORY_S

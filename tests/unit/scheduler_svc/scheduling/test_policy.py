@@ -12,9 +12,9 @@ from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
+from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import filter_driver
 
 
 def test_policy_reads_what_its_driver_filters_and_prefilters_read():

@@ -13,10 +13,10 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy, rank_hosts
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
-from tests.unit.scheduler_svc.fakes.schedulers import StoreDouble
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FollowingReplicaView
+from tests.support.scheduler.schedulers import FakeStore
 
 TWO = {"VCPU": 2}
 
@@ -62,7 +62,7 @@ def test_own_claims_do_not_divert_a_worker() -> None:
     assert second.candidates[0].sums_position > spy.batches[1].position
 
 
-class RecordingStore(StoreDouble):
+class RecordingStore(FakeStore):
     """A store that keeps the batches it gets."""
 
     def __init__(self, store: MemoryStore) -> None:

@@ -9,8 +9,8 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef, GroupMembers
 from scheduler_svc.scheduling.server_groups import add_group_members
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, StoreDouble, select, selection_call
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.schedulers import FakeStore, HostPartition, select, selection_call
 
 
 def test_members_of_the_group_are_read_before_each_try():
@@ -18,7 +18,7 @@ def test_members_of_the_group_are_read_before_each_try():
     partition = HostPartition({f"h{number:02}": node() for number in range(2)})
     apart = request(group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
 
-    class Overtaken(StoreDouble):
+    class Overtaken(FakeStore):
         is_first = True
 
         def prepare_all(self, batches, log_after=None):

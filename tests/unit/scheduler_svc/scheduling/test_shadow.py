@@ -12,11 +12,11 @@ from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, Sch
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, unchanged
-from tests.unit.scheduler_svc.fakes.schedulers import select
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import SMALL_REQUEST, node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY, FollowingReplicaView, unchanged
+from tests.support.scheduler.schedulers import select
+from tests.support.scheduler.workers import FakeTransportWorker
 
 FOUR = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
 

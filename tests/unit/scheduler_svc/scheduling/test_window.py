@@ -11,9 +11,9 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.scheduling.batch import BatchWindow
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
-from tests.unit.scheduler_svc.fakes.hosts import request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, filter_driver
-from tests.unit.scheduler_svc.fakes.schedulers import selection_call
+from tests.support.scheduler.hosts import request
+from tests.support.scheduler.replica_views import FILTER_POLICY, filter_driver
+from tests.support.scheduler.schedulers import selection_call
 
 
 def call(number, size, count=1, **more):

@@ -25,8 +25,8 @@ from scheduler_svc.store.providers.changes import (
     UpdateProvider,
 )
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc.store.backends import memory_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, intent
+from tests.support.store.backends import memory_partition
+from tests.support.store.store_partition import LONG_MS, StorePartition, intent
 
 TWO = {"VCPU": Inventory(1), "PCPU": Inventory(1)}
 NEW = SetInventory("@api/1", "PCPU", Inventory(1), is_new=True)

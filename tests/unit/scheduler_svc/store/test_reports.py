@@ -10,7 +10,7 @@ from scheduler_svc.store import reports
 from scheduler_svc.store.records import HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION, AppliedReport
 from scheduler_svc.store.reports import ReportHandling, ReportPlan
-from tests.unit.scheduler_svc.store.store_partition import child_stats, node_stats
+from tests.support.store.store_partition import child_stats, node_stats
 
 
 def report(incarnation: int, sequence: int, base: int | None = None, **registration: Any) -> HostReport:

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from tests.unit.compute_agent.machines import node
+from tests.support.agent.machines import node
 
 HEAD = "[compute]\nhosts = alpha\n[shape:x]\nvcpus = 8\nmemory_mb = 1024\nnuma_cells = 2\n"
 

@@ -5,7 +5,7 @@ import pytest
 
 from compute_agent.resources.kinds import flat
 from rpcapi import errors
-from tests.unit.compute_agent.machines import node
+from tests.support.agent.machines import node
 
 HEAD = "[compute]\nhosts = alpha\n[shape:x]\n"
 

@@ -7,7 +7,7 @@ from compute_agent.attempt import Attempt, Stage
 from compute_agent.resources.kinds.images import MAX_COUNTS, MAX_VALUE_LENGTH
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
-from tests.unit.compute_agent.machines import node
+from tests.support.agent.machines import node
 
 PLAIN = """
     [compute]

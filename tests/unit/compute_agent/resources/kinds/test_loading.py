@@ -19,7 +19,7 @@ from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
 from rpcapi import errors
 from rpcapi.resources.inventory import Inventory
-from tests.unit.compute_agent import machines
+from tests.support.agent import machines
 
 
 class Licences(ResourceKind):

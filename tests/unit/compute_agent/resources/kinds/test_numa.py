@@ -6,7 +6,7 @@ from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
 from rpcapi import objects
 from rpcapi.resources.numa.cells import HostCell
-from tests.unit.compute_agent.machines import NODE, intent, node
+from tests.support.agent.machines import NODE, intent, node
 
 NIC = "CUSTOM_PCI_8086_154D"
 

@@ -5,7 +5,7 @@ import pytest
 
 from compute_agent.resources.kinds.pci import PciKind
 from rpcapi import errors
-from tests.unit.compute_agent.machines import node
+from tests.support.agent.machines import node
 
 HEAD = "[compute]\nhosts = alpha\n[shape:x]\nvcpus = 8\nmemory_mb = 1024\n"
 NIC = "[pci_device:nic]\nvendor_id = 8086\nproduct_id = 154d\n"

@@ -7,7 +7,7 @@ from compute_agent.attempt import Attempt
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
 from rpcapi.resources.numa.cells import HostCell
-from tests.unit.compute_agent.machines import intent, node
+from tests.support.agent.machines import intent, node
 
 NIC, GPU = "CUSTOM_PCI_8086_154D", "VGPU"
 

@@ -12,7 +12,7 @@ from devstack.lab.moves import scenario
 from devstack.lab.moves.command import copy_seconds, make_rows
 from devstack.lab.moves.scenario import MovedHosts, MovesMeasurements, PhaseTimes, request_sizes
 from devstack.lab.timing import Times
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 ARGS = SimpleNamespace(servers=10, hosts=2, memory=2048, parallel=5)
 

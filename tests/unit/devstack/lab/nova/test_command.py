@@ -6,7 +6,7 @@ import argparse
 import pytest
 
 from devstack.lab.nova.command import burst_size
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 
 @pytest.mark.parametrize("part", ["select", "race", "bursts"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh peers: its rows with stub peers, and once with the real peers."""
+"""lab.sh peers: its rows with fake peers, and once with the real peers."""
 
 import os
 import sys
@@ -9,9 +9,9 @@ import pytest
 
 from devstack import peer_environments
 from devstack.peer_environments import NOVA, PLACEMENT, PeerMissing
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
-STUB_PEER = """
+FAKE_PEER = """
 import json, os
 from multiprocessing.connection import Connection
 pipe = Connection(int(os.environ["GANTT_LAB_PIPE"]))
@@ -29,9 +29,9 @@ while True:
 
 @pytest.fixture
 def missing_peers(tmp_path, monkeypatch):
-    """Replaces the peers by a stub; returns the set of peers that shall be missing."""
+    """Replaces the peers by a fake; returns the set of peers that shall be missing."""
     script = tmp_path / "peer.py"
-    script.write_text(STUB_PEER)
+    script.write_text(FAKE_PEER)
     missing = set()
 
     def python(peer, cache):
@@ -42,7 +42,7 @@ def missing_peers(tmp_path, monkeypatch):
     monkeypatch.setattr(peer_environments, "python", python)
     monkeypatch.setattr("devstack.lab.peers.side.INSIDE", tmp_path)
     for peer in (NOVA, PLACEMENT):
-        (tmp_path / peer.script).write_text(STUB_PEER)
+        (tmp_path / peer.script).write_text(FAKE_PEER)
     return missing
 
 

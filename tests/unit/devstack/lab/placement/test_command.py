@@ -4,7 +4,7 @@
 import pytest
 
 from devstack.lab.placement import command
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 QUESTIONS = ("candidates", "candidates for five devices", "PUT allocations", "list of providers")
 

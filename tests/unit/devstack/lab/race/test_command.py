@@ -15,8 +15,8 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.devstack.lab import asking
-from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
+from tests.support import asking
+from tests.support.scheduler.replica_views import FollowingReplicaView
 
 HOSTS, FILL = 12, 0.95
 

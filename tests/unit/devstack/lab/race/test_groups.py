@@ -10,7 +10,7 @@ from devstack.lab import hosts
 from devstack.lab.race import command, groups
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 SERVERS = list(itertools.islice(hosts.stream(7), 100))
 TOGETHER, APART = ClaimGroup("g", GroupPolicy.AFFINITY), ClaimGroup("h", GroupPolicy.ANTI_AFFINITY, 2)

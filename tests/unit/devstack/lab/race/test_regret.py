@@ -10,7 +10,7 @@ from devstack.lab.race import regret
 from devstack.lab.race.regret import JudgedClaim
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler.hosts import node
 
 NODES = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
 

@@ -6,7 +6,7 @@ import pytest
 from devstack.lab.replay import in_process, policies
 from devstack.lab.replay.arrivals import ReplayRequest, ReplayServer
 from devstack.lab.replay.scenario import PlacedServer
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler.hosts import node
 
 NODES = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
 

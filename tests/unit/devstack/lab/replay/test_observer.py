@@ -8,8 +8,8 @@ from devstack.lab.replay.observer import ReplayObserver
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 NODES = {f"h{number}/n": node({"VCPU": 8, "MEMORY_MB": Inventory(8192)}) for number in range(4)}
 

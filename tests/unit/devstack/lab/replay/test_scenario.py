@@ -10,8 +10,8 @@ from devstack.lab import hosts as lab_hosts
 from devstack.lab.replay import policies
 from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest, ReplayServer, arrival_batches
 from devstack.lab.replay.scenario import SAMPLES, VERIFICATIONS, Oracle, TraceReplay
+from tests.support.scheduler.hosts import node
 from tests.unit.devstack.lab.replay.traces import ListTrace, server
-from tests.unit.scheduler_svc.fakes.hosts import node
 
 TWO_HOSTS = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
 

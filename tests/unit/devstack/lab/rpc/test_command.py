@@ -15,7 +15,8 @@ from devstack.lab.rpc.callers import CallBlock, ClientCalls
 from devstack.servers.process import start_ticks
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.devstack.lab import asking, ending
+from tests.support import asking
+from tests.unit.devstack.lab import ending
 
 # Blocks are longer than the ticks in which processor time is counted.
 SMALL = ("--hosts", "60", "--clients", "2", "--workers", "1", "--batch", "3", "--seconds", "0.2")

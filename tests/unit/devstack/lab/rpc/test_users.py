@@ -12,7 +12,7 @@ from devstack.lab.rpc import command, users
 from devstack.lab.rpc.callers import CallBlock, CallStatistics, ClientCalls
 from devstack.servers.rabbitmq import RabbitNode, RabbitPorts
 from rpcapi.access.rabbit_management import BrokerAdministration
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.devstack.lab import asking
+from tests.support import asking
+from tests.support.scheduler import hosts
+from tests.support.scheduler.replica_views import FILTER_POLICY, FollowingReplicaView
 from tests.unit.devstack.lab.shadow.files import best, record, refused, write
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from devstack.lab.sync.worker import ReplicaProgress, digest
 from rpcapi.cli.command import CommandFailed
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.devstack.lab import asking
+from tests.support import asking
 
 
 def test_replicas_equal_a_snapshot_and_every_change_is_measured(monkeypatch):

@@ -12,7 +12,7 @@ from rpcapi.messaging.drivers.rabbit_bindings import BindingCheck
 
 
 class Broker:
-    """A double of a connection to a broker; ``exchanges`` exist."""
+    """A fake of a connection to a broker; ``exchanges`` exist."""
 
     def __init__(self):
         self.exchanges = {"gantt-conductor", "gantt-replies"}

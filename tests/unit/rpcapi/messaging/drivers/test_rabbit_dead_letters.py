@@ -9,7 +9,7 @@ import pytest
 from rpcapi.messaging.drivers import rabbit_dead_letters
 from rpcapi.messaging.drivers.dead_letters import MAX_LETTERS, DeadLetter
 from rpcapi.messaging.drivers.rabbit_dead_letters import DeadLetterOutbox
-from tests.contract.bus_peer import WAIT_SECONDS, eventually
+from tests.support.bus.bus_peer import WAIT_SECONDS, eventually
 
 
 class Broker:

@@ -19,7 +19,7 @@ from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter
 
 
 class Connection:
-    """A double of the driver's connection; records wait times, plays ``answers``, then stays silent."""
+    """A fake of the driver's connection; records wait times, plays ``answers``, then stays silent."""
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -90,7 +90,7 @@ def test_answer_to_a_caller_that_is_gone_is_tried_once(
 
 
 class Message(dict):
-    """A double of a received message."""
+    """A fake of a received message."""
 
     def __init__(self, number):
         super().__init__(_unique_id=str(number))

@@ -13,7 +13,7 @@ from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter, expect_re
 
 
 class Message(dict):
-    """A double of the driver's message."""
+    """A fake of the driver's message."""
 
     def __init__(self, values, **properties):
         super().__init__(values)
@@ -25,7 +25,7 @@ class Message(dict):
 
 
 class Connection:
-    """A double of the driver's connection that receives nothing."""
+    """A fake of the driver's connection that receives nothing."""
 
     def declare_direct_consumer(self, topic, callback):
         """Accept."""

@@ -10,8 +10,8 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.weighers import scoring
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 FILTERS = pipeline.build(DEFAULT_FILTERS)
 ONE_VCPU = {"VCPU": 1}

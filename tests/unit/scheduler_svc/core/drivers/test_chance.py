@@ -7,8 +7,8 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.core.records import ClaimGroup
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.drivers.rankings import FILTERS, GRADED_HOSTS, IDENTICAL_HOSTS, ONE_VCPU, rank
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 DRIVER = ChanceDriver(FILTERS)
 

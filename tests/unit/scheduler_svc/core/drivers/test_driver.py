@@ -19,6 +19,8 @@ from scheduler_svc.core.drivers.driver import (
 )
 from scheduler_svc.core.drivers.filter import REASON_COUNT
 from scheduler_svc.core.records import ClaimGroup
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.drivers.rankings import (
     FILTERS,
     GRADED_HOSTS,
@@ -27,8 +29,6 @@ from tests.unit.scheduler_svc.core.drivers.rankings import (
     filter_driver,
     rank,
 )
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 DRIVERS = pytest.mark.parametrize("driver", [filter_driver(), ChanceDriver(FILTERS)], ids=["filter", "chance"])
 
@@ -101,7 +101,7 @@ def test_number_of_candidates_depends_on_the_number_of_instances():
     ]
 
 
-class FixedDriver(Driver):
+class FakeDriver(Driver):
     """A driver with the defaults of the interface."""
 
     def rank(self, view, request, count, seed):
@@ -109,7 +109,7 @@ class FixedDriver(Driver):
 
 
 def test_driver_without_batches_leaves_every_call_to_be_decided_on_its_own():
-    driver = FixedDriver()
+    driver = FakeDriver()
     requests = [RankRequest(request(), 1, seed) for seed in range(3)]
     with hosts.table({"a": node()}).reading() as view:
         pending = driver.rank_batch(view, requests)
@@ -119,6 +119,6 @@ def test_driver_without_batches_leaves_every_call_to_be_decided_on_its_own():
 
 def test_driver_without_filters_has_no_samples_of_rejected_hosts():
     with hosts.table({"a": node()}).reading() as view:
-        assert FixedDriver().survey(view, request({"VCPU": 99})).samples(view) == {}
+        assert FakeDriver().survey(view, request({"VCPU": 99})).samples(view) == {}
         samples = filter_driver().survey(view, request({"VCPU": 99})).samples(view)
     assert samples == {"not enough VCPU": ["a"]}

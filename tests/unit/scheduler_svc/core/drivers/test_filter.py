@@ -7,8 +7,8 @@ import pytest
 
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.core.drivers.filter import RECORDED_HOSTS
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.drivers.rankings import GRADED_HOSTS, IDENTICAL_HOSTS, ONE_VCPU, filter_driver, rank
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 
 def test_best_hosts_come_first_limited_to_max_candidates():

@@ -9,8 +9,8 @@ from scheduler_svc.core.drivers.driver import LARGE_REQUEST, MAX_CANDIDATES, MAX
 from scheduler_svc.core.drivers.random_choice import SeededRandom
 from scheduler_svc.core.drivers.spread import instance_capacity, separate_alternates, spread
 from scheduler_svc.core.records import ClaimGroup
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 
 NODES = {"a": node({"VCPU": 8, "MEMORY_MB": 4096}), "b": node({"VCPU": 3, "MEMORY_MB": 9000}), "c": node({"VCPU": 8})}
 RESOURCES = {"VCPU": 2, "MEMORY_MB": 1000}

@@ -10,8 +10,8 @@ from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import compute, resources
 from scheduler_svc.core.records import LogEntry
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 
 NODES = {
     "a/1": node(zone="az1"),

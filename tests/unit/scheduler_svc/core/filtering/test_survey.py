@@ -8,7 +8,7 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filtering.survey import MAX_SAMPLES, REASON_ABSENT, survey_filters
 from scheduler_svc.core.weighers import scoring
-from tests.unit.scheduler_svc.fakes.hosts import node, request, table
+from tests.support.scheduler.hosts import node, request, table
 
 MEMORY = [4096, 16384, 8192, 512]
 NODES = {f"h{number}": node({"VCPU": 8, "MEMORY_MB": amount}) for number, amount in enumerate(MEMORY)}

@@ -9,8 +9,8 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 
 Documents = Mapping[str, Mapping[str, Mapping[str, Any]]]
 NO_DOCUMENTS: Documents = {}

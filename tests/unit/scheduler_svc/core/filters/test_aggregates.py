@@ -6,9 +6,9 @@ import pytest
 from scheduler_svc.core.filters.aggregates import members_with_value, split_values
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.aggregates import READS
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 from tests.unit.scheduler_svc.core.filters.cloud import aggregate
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
 
 
 @pytest.mark.parametrize(

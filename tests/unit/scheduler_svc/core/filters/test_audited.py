@@ -10,8 +10,8 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.services import AUDIT_SECONDS
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import EPOCH, node, request
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import EPOCH, node, request
 
 NODES = {"a/1": node(), "b/1": node({"VCPU": 1, "MEMORY_MB": 16384, "DISK_GB": 200}), "c/1": node()}
 CLOSED = dict.fromkeys(("a", "b", "c"), EPOCH - 1)

@@ -3,8 +3,8 @@
 
 import pytest
 
+from tests.support.scheduler.hosts import node
 from tests.unit.scheduler_svc.core.filters.cloud import aggregate, make_table, passing_hosts, run_filter
-from tests.unit.scheduler_svc.fakes.hosts import node
 
 NODES = {"a": node(zone="az1"), "b": node(zone="az2"), "c": node()}
 

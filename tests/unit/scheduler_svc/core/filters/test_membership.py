@@ -3,8 +3,8 @@
 
 import pytest
 
+from tests.support.scheduler.hosts import child_provider, node
 from tests.unit.scheduler_svc.core.filters.cloud import aggregate, passing_hosts
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node
 
 NODES = {
     "a": node(),

@@ -9,8 +9,8 @@ from scheduler_svc.core.drivers.spread import instance_capacity
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.weighers import scoring
+from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.filters.cloud import aggregate, make_nodes, make_table, passing_hosts, run_filter
-from tests.unit.scheduler_svc.fakes.hosts import request
 
 NODES = {
     **make_nodes("few", metrics={"instances": 4}),

@@ -6,7 +6,7 @@ import pytest
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.request import DecisionContext
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes.hosts import node, request, snapshot
+from tests.support.scheduler.hosts import node, request, snapshot
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 """Requests for PCI devices."""
 
 from rpcapi.resources.groups import RequestGroup
+from tests.support.scheduler.hosts import child_provider, node
 from tests.unit.scheduler_svc.core.filters.cloud import passing_hosts
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node
 
 
 def test_pci_devices_of_all_groups_are_summed():

@@ -4,8 +4,8 @@
 import pytest
 
 from rpcapi.resources.groups import ISOLATE, RequestGroup
+from tests.support.scheduler.hosts import child_provider, node
 from tests.unit.scheduler_svc.core.filters.cloud import aggregate, make_table, passing_hosts, run_filter
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node
 
 NODES = {
     "tree": node(),

@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import LogEntry
+from tests.support.scheduler.hosts import child_provider, node
 from tests.unit.scheduler_svc.core.filters.cloud import make_table, passing_hosts, run_filter
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node
 
 NODES = {"a": node(), "b": node({"VCPU": 1, "MEMORY_MB": 16384, "DISK_GB": 200}), "c": node({"VCPU": 8})}
 

@@ -3,8 +3,8 @@
 
 import pytest
 
+from tests.support.scheduler.hosts import child_provider, node
 from tests.unit.scheduler_svc.core.filters.cloud import make_table, passing_hosts, run_filter
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node
 
 AVX, SLOW, FAST = "HW_CPU_X86_AVX2", "CUSTOM_SLOW", "CUSTOM_FAST"
 FLAT = {"a": node(traits=[AVX]), "b": node(traits=[AVX, SLOW]), "c": node()}

@@ -3,8 +3,8 @@
 
 import pytest
 
+from tests.support.scheduler.hosts import node
 from tests.unit.scheduler_svc.core.filters.cloud import make_table, passing_hosts, run_filter
-from tests.unit.scheduler_svc.fakes.hosts import node
 
 NODES = {"a/1": node(zone="z1"), "a/2": node(zone="z2"), "b/1": node(zone="z1")}
 VOLUMES = ({"pool": "pool"}, {"pool": "pool"}, {"size_gb": 1, "group": "_vol1"})

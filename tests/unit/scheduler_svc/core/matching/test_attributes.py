@@ -16,8 +16,8 @@ from scheduler_svc.core.matching.attributes import (
     number,
 )
 from scheduler_svc.core.reads import union
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import child_provider, node
 
 TOTALS = {"VCPU": Inventory(8, reserved=2, allocation_ratio=2.0), "MEMORY_MB": 1000, "DISK_GB": 5}
 NODES = {

@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.core import timings
-from tests.unit.scheduler_svc.core.plugins.outside import PluginInstaller
+from tests.support.scheduler.outside import PluginInstaller
 
 
 @pytest.fixture

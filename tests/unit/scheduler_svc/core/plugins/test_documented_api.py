@@ -10,7 +10,7 @@ import pytest
 from scheduler_svc.core.plugins.host_state import PluginHostState
 from scheduler_svc.core.plugins.spec import PluginRequestSpec
 from scheduler_svc.core.request import SchedulingRequest
-from tests.unit.scheduler_svc.fakes.hosts import node, request, table
+from tests.support.scheduler.hosts import node, request, table
 
 PAGE = (Path(__file__).resolve().parents[5] / "docs" / "plugins.md").read_text()
 ROW = re.compile(r"^\| (?:`view\.(\w+)\.` \| )?((?:`[^`]+`(?:, )?)+) \|", re.MULTILINE)

@@ -4,8 +4,8 @@
 import pytest
 
 from rpcapi import context, errors, objects
-from tests.unit.scheduler_svc.core.plugins.outside import install_example
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.scheduler.outside import install_example
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from prometheus_client import REGISTRY
 from rpcapi import errors
 from scheduler_svc.composition import drivers
 from scheduler_svc.core import timings as figures
-from tests.unit.scheduler_svc.core.plugins.outside import make_conf
-from tests.unit.scheduler_svc.fakes.hosts import node, request, table
+from tests.support.scheduler.hosts import node, request, table
+from tests.support.scheduler.outside import make_conf
 
 HEAD = """
     import numpy as np

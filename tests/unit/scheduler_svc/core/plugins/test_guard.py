@@ -24,7 +24,7 @@ from scheduler_svc.core.plugins.guard import (
 from scheduler_svc.core.request import DecisionContext
 from scheduler_svc.core.timings import COLUMNAR, PER_HOST
 from scheduler_svc.core.weighers.weigher import Weigher
-from tests.unit.scheduler_svc.fakes.hosts import node, request, table
+from tests.support.scheduler.hosts import node, request, table
 
 NODES = {f"h{number}": node() for number in range(3)}
 

@@ -8,8 +8,8 @@ import pytest
 from scheduler_svc.core.plugins.host_state import READS, PluginHostState
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 FACTS = {"hypervisor_type": "QEMU", "hypervisor_version": 8002000, "cpu_info": {"model": "x"}, "rack": "r1"}
 NODES = {

@@ -7,8 +7,8 @@ from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.core.filtering import pipeline
-from tests.unit.scheduler_svc.core.plugins.outside import make_conf
-from tests.unit.scheduler_svc.fakes.hosts import node, request, table
+from tests.support.scheduler.hosts import node, request, table
+from tests.support.scheduler.outside import make_conf
 
 FORMS = """
     import numpy as np

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_svc.core.plugins.host_state import READS
 from scheduler_svc.core.plugins.per_host import adapt_filter, adapt_weigher, find_weigh_method
-from tests.unit.scheduler_svc.fakes.hosts import node, request, table
+from tests.support.scheduler.hosts import node, request, table
 
 NODES = {f"h{number}": node({"VCPU": number}) for number in range(4)}
 

@@ -9,7 +9,7 @@ from rpcapi import context, errors, objects
 from scheduler_svc.core import built_in
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
-from tests.unit.scheduler_svc.core.plugins.rack_worker import RackWorker
+from tests.support.scheduler.rack_worker import RackWorker
 
 NODES = {"west": ["west/1", "west/2"], "east": ["east/1"]}
 

@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.core.plugins.spec import PluginRequestSpec
-from tests.unit.scheduler_svc.fakes.hosts import request
+from tests.support.scheduler.hosts import request
 
 REQUEST = request(
     {"VCPU": 2, "PCPU": 4, "MEMORY_MB": 512, "DISK_GB": 10, "VGPU": 1},

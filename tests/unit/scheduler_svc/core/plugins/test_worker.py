@@ -4,8 +4,8 @@
 import pytest
 
 from rpcapi import context, errors, objects
-from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+from tests.support.scheduler.hosts import SMALL_REQUEST
+from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
 BROKEN = """
     class BrokenFilter:

@@ -6,7 +6,7 @@ from typing import Any
 
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.aggregates import AggregateColumns, AggregateView
-from tests.unit.scheduler_svc.fakes.hosts import request
+from tests.support.scheduler.hosts import request
 
 NO_AGGREGATES: Mapping[str, Mapping[str, str]] = {}
 

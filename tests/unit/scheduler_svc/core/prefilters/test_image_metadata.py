@@ -4,8 +4,8 @@
 import pytest
 
 from scheduler_svc.core.prefilters.traits import IMAGE_METADATA
+from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view, server_request
-from tests.unit.scheduler_svc.fakes.hosts import request
 
 AGGREGATES = aggregate_view()
 

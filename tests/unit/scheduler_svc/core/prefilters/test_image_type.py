@@ -4,8 +4,8 @@
 import pytest
 
 from scheduler_svc.core.prefilters.traits import IMAGE_TYPE
+from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view
-from tests.unit.scheduler_svc.fakes.hosts import request
 
 
 def test_disk_format_requires_its_trait():

@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.prefilters.isolated_aggregates import PREFILTER
+from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view
-from tests.unit.scheduler_svc.fakes.hosts import request
 
 AGGREGATES = {
     "windows": {"trait:CUSTOM_LICENSED": "required"},

@@ -10,8 +10,8 @@ from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.prefilters.options import PrefilterOptions
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.prefilters.traits import require_traits
+from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view, server_request
-from tests.unit.scheduler_svc.fakes.hosts import request
 
 ALWAYS = ["packed_virtqueue_filter", "ephemeral_encryption_filter", "virtio_sound_filter", "tpm_secret_security_filter"]
 

@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.core.prefilters.properties import read_flag, read_text
+from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import server_request
-from tests.unit.scheduler_svc.fakes.hosts import request
 
 
 @pytest.mark.parametrize(

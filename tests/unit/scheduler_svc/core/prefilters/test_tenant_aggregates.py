@@ -6,8 +6,8 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.core.prefilters.options import PrefilterOptions
 from scheduler_svc.core.prefilters.tenant_aggregates import build
+from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view
-from tests.unit.scheduler_svc.fakes.hosts import request
 
 AGGREGATES = {
     "first": {"filter_tenant_id": "red"},

@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.core.prefilters.traits import find_standard_trait, require_traits
-from tests.unit.scheduler_svc.fakes.hosts import request
+from tests.support.scheduler.hosts import request
 
 
 def test_traits_are_added_to_those_of_the_root():

@@ -6,8 +6,8 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.core.prefilters import zone_aggregates
 from scheduler_svc.core.prefilters.options import PrefilterOptions
+from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view
-from tests.unit.scheduler_svc.fakes.hosts import request
 
 AGGREGATES = {
     "east": {"availability_zone": "z1"},

@@ -9,9 +9,9 @@ import pytest
 from scheduler_svc.core.namespaces.compute_node import CELL, HOST_KEYS, NAMESPACE, NODE, SERVICE_HOST
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes.hosts import node, provider, snapshot
-from tests.unit.scheduler_svc.fakes.nova import CELL as CELL_UUID
-from tests.unit.scheduler_svc.fakes.nova import compute_node
+from tests.support.nova.nova import CELL as CELL_UUID
+from tests.support.nova.nova import compute_node
+from tests.support.scheduler.hosts import node, provider, snapshot
 
 HOST, AGENT = "@api/h1", "agent"
 READS = {

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_svc.core.table.facts import FactColumn, FactView
-from tests.unit.scheduler_svc.fakes import hosts
+from tests.support.scheduler import hosts
 
 KVM = {"hypervisor_type": "QEMU", "hypervisor_version": 8, "cpu_info": {"topology": {"cores": 4}}}
 

@@ -7,7 +7,7 @@ from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, describe, node, snapshot
+from tests.support.scheduler.hosts import child_provider, describe, node, snapshot
 
 READS = {"aggregate": frozenset({"hosts", "metadata"})}
 NODES = {

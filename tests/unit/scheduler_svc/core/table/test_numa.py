@@ -3,8 +3,8 @@
 
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.numa import NumaView
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, provider
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, provider
 
 CELLS = [{"id": 0, "cpus": [0, 1]}]
 

@@ -3,8 +3,8 @@
 
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import EPOCH, node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import EPOCH, node
 
 
 def build(**partitions):

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 
 def free(table: HostTable, name: str = "a", resource_class: str = "VCPU") -> float:

@@ -6,8 +6,8 @@ import pytest
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.providers import ProviderRow
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, provider
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import child_provider, node, provider
 
 OWNED = {"owner": "api", "kind": "provider", "name": "pool", "changed_ms": 5}
 NODES = {

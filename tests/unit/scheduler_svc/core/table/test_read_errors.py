@@ -7,8 +7,8 @@ import pytest
 
 from scheduler_svc.core.namespaces.registry import COMPOSED
 from scheduler_svc.core.table.read_errors import MEMBERS, explain_key, explain_namespace
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 READS = {"compute": frozenset({"metrics.cpu.percent", "traits"}), "aggregate": frozenset({"hosts"})}
 

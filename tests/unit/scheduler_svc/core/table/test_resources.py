@@ -7,8 +7,8 @@ import pytest
 from rpcapi.resources.inventory import MAX_AMOUNT, Inventory
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.resources import ResourceColumns
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, provider
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, provider
 
 
 def test_unit_rules_exist_only_while_a_row_has_one():

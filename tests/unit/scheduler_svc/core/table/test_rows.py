@@ -6,8 +6,8 @@ from dataclasses import replace
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.columns import FIRST_ROWS
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, provider
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import child_provider, node, provider
 
 READS = {"aggregate": frozenset({"hosts", "metadata"}), "rack": frozenset({"watts"})}
 

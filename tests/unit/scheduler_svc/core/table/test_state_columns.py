@@ -8,8 +8,8 @@ import pytest
 
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.state_columns import MAX_FAMILY_COLUMNS
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 NODES = {"a/1": node(metrics={"cpu.percent": 30.0, "heat": 5}), "a/2": node(), "b": node()}
 READS = {

@@ -9,8 +9,8 @@ import pytest
 
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import EPOCH, node, provider
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import EPOCH, node, provider
 
 NODES = {"a/1": node(traits=["HW_CPU_X86_AVX2"], zone="az1"), "a/2": node(zone="az2"), "b": node()}
 

@@ -8,7 +8,7 @@ from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes.hosts import EPOCH, child_provider, node, snapshot
+from tests.support.scheduler.hosts import EPOCH, child_provider, node, snapshot
 
 READS = {"aggregate": frozenset({"hosts", "metadata"})}
 NODES = {

@@ -7,8 +7,8 @@ import pytest
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.unreported_builds import PATIENCE_S
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 NODES = {"a": node(metrics={"instances": 2, "io_ops": 1, "load": 5}), "b": node(), "c": node(metrics={"io_ops": 3})}
 METRICS = ("instances", "io_ops", "load")

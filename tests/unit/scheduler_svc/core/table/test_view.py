@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
 
 NODES = {"a/1": node(zone="az1"), "a/2": node(zone="az2"), "b": node()}
 

@@ -7,7 +7,7 @@ from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc.core.trees import finder
 from scheduler_svc.core.trees.finder import AllocationFinder
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request, table
+from tests.support.scheduler.hosts import child_provider, node, request, table
 
 GPU = "CUSTOM_GPU"
 NODES = {

@@ -8,7 +8,7 @@ from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.drivers.driver import Driver, Ranking
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.trees.ranking import REASON_REQUEST_TREES, fit_to_trees, rank
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request, table
+from tests.support.scheduler.hosts import child_provider, node, request, table
 
 GPU = "CUSTOM_GPU"
 

@@ -10,7 +10,7 @@ from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.tree_request import tree_request
 from scheduler_svc.core.trees.reader import TreeReader
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request, snapshot
+from tests.support.scheduler.hosts import child_provider, node, request, snapshot
 
 NODES = {
     "a": node({"VCPU": 8, "DISK_GB": 50}, ["CUSTOM_A", "CUSTOM_Z"]),

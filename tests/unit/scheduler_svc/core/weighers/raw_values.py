@@ -7,7 +7,7 @@ from typing import Any
 
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers.weigher import Weigher
-from tests.unit.scheduler_svc.fakes import hosts
+from tests.support.scheduler import hosts
 
 Documents = Mapping[str, Mapping[str, Mapping[str, Any]]]
 

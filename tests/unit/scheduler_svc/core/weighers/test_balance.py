@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.weighers.balance import WEIGHER
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 NODES = {
     "even": node({"VCPU": 10, "MEMORY_MB": 1000}),

@@ -7,8 +7,8 @@ import pytest
 
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers.cross_cell import WEIGHER
-from tests.unit.scheduler_svc.fakes.hosts import node, request, snapshot
-from tests.unit.scheduler_svc.fakes.nova import compute_node
+from tests.support.nova.nova import compute_node
+from tests.support.scheduler.hosts import node, request, snapshot
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@
 import pytest
 
 from scheduler_svc.core.weighers import free_amounts
+from tests.support.scheduler.hosts import child_provider, node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request
 
 
 @pytest.fixture(

@@ -6,9 +6,9 @@ import pytest
 
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.weighers.free_share import WEIGHER
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 NODES = {
     "small": node({"VCPU": 10, "MEMORY_MB": 1000, "DISK_GB": 10}),

@@ -2,8 +2,8 @@
 """Hypervisor versions."""
 
 from scheduler_svc.core.weighers.hypervisor_version import WEIGHER
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 
 def test_number_is_the_reported_version_or_zero():

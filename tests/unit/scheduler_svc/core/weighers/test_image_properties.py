@@ -5,8 +5,8 @@ import pytest
 
 from scheduler_svc.core.weighers import image_properties
 from scheduler_svc.core.weighers.options import WeigherOptions
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 NODES = {
     "linux": node(metrics={"image.os_type=linux": 3, "image.os_distro=debian": 1}),

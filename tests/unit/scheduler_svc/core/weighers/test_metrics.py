@@ -3,8 +3,8 @@
 
 from scheduler_svc.core.weighers import metrics
 from scheduler_svc.core.weighers.options import MetricWeights, WeigherOptions
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 NODES = {
     "cool": node(metrics={"cpu.percent": 10, "heat": 20}),

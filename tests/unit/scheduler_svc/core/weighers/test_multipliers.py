@@ -9,8 +9,8 @@ from oslo_config import cfg
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 
 SIZES = {"small": 4, "middle": 6, "large": 8}
 NODES = {name: node({"VCPU": size, "MEMORY_MB": 1000 * size}) for name, size in SIZES.items()}

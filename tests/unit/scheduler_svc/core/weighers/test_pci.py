@@ -6,9 +6,9 @@ import pytest
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.weighers import pci
 from scheduler_svc.core.weighers.options import WeigherOptions
+from tests.support.nova.nova import compute_node
+from tests.support.scheduler.hosts import child_provider, node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request
-from tests.unit.scheduler_svc.fakes.nova import compute_node
 
 WEIGHER = pci.build()
 WEIGHER_OF_REPORTS = pci.build(WeigherOptions(reported_devices=True))

@@ -4,9 +4,9 @@
 import pytest
 
 from scheduler_svc.core.weighers import reported
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 
 def test_count_that_is_missing_or_negative_is_0():

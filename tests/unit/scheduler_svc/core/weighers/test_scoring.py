@@ -6,8 +6,8 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.core.weighers import scoring
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 
 NODES = {
     "a": node({"VCPU": 4, "MEMORY_MB": 1000, "DISK_GB": 50}),

@@ -7,8 +7,8 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.request import DecisionContext
 from scheduler_svc.core.weighers.server_group import SOFT_AFFINITY, SOFT_ANTI_AFFINITY
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 NODES = {"a/1": node(), "a/2": node(), "b": node()}
 MEMBERS = DecisionContext(members={"a/1": 2, "b": 1, "elsewhere": 4})

@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.weighers.volume_near import WEIGHER
+from tests.support.scheduler.hosts import node, request
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
-from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 NODES = {
     "a/1": node() | {"facts": {"location": "rack1"}},

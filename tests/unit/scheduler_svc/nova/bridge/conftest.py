@@ -16,7 +16,7 @@ from scheduler_svc.nova.bridge.cell_database import CellDatabase
 from scheduler_svc.nova.bridge.cells import CellReaders
 from scheduler_svc.nova.bridge.publisher import DocumentPublisher
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.nova.bridge.nova_databases import NovaClock, NovaDeployment
+from tests.support.nova.nova_databases import NovaClock, NovaDeployment
 
 NAMESPACES = {namespace.name: namespace for namespace in [*built_in.build(), *namespaces.build()]}
 DOWN_MS = 60_000

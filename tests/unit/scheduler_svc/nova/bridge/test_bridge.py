@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.exc import SQLAlchemyError
 
 from rpcapi import errors
-from tests.unit.scheduler_svc.nova.bridge.nova_databases import row_name, uuid_for
+from tests.support.nova.nova_databases import row_name, uuid_for
 
 
 def test_compute_nodes_are_documents_of_their_providers(bench):

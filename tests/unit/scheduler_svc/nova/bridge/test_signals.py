@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from scheduler_svc.nova.bridge import signals
-from tests.unit.scheduler_svc.nova.bridge.nova_databases import uuid_for
+from tests.support.nova.nova_databases import uuid_for
 
 NAMES = ("built", "building", "deleted", "elsewhere", "unknown")
 INSTANCES = [uuid_for(name) for name in NAMES]

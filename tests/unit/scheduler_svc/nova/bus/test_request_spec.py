@@ -8,7 +8,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.objects.request_schema import check_spec
 from scheduler_svc.nova.bus import request_spec
-from tests.unit.scheduler_svc.nova.bus import queries
+from tests.support.nova import queries
 
 CELL = "00000000-0000-0000-0000-000000000021"
 

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from scheduler_svc.nova.shadow.allocated_hosts import AllocatedHosts
-from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud
+from tests.support.nova.nova_clouds import NovaCloud
 
 
 @pytest.fixture(scope="module")

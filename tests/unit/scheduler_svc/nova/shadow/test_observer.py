@@ -9,7 +9,7 @@ from scheduler_svc.nova.shadow.decisions import ShadowDecision
 from scheduler_svc.nova.shadow.observer import MAX_PENDING, NovaObserver
 from scheduler_svc.nova.shadow.report import NovaShadowReport, Skipped
 from scheduler_svc.shadow_report import MAX_WARNINGS
-from tests.unit.scheduler_svc.fakes.workers import metric_value
+from tests.support.scheduler.workers import metric_value
 
 PATIENCE = 10.0
 

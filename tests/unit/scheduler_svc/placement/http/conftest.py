@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.support.scheduler.placement import PlacementApi
 
 
 @pytest.fixture

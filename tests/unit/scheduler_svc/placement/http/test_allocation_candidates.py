@@ -9,8 +9,8 @@ from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.placement.model.candidates.finder import SearchLimits
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.support.scheduler import hosts
+from tests.support.scheduler.placement import PlacementApi
 
 CANDIDATES = "/allocation_candidates"
 AGGREGATE = "5fb10ae4-0a3c-4d6c-9d1a-3f0c6c5b7a10"

@@ -8,10 +8,10 @@ from email.utils import parsedate_to_datetime
 import pytest
 
 from scheduler_svc.core.provider_uuids import uuid_of
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
-from tests.unit.scheduler_svc.store.backends import memory_partition
-from tests.unit.scheduler_svc.store.store_partition import SMALL
+from tests.support.scheduler import hosts
+from tests.support.scheduler.placement import PlacementApi
+from tests.support.store.backends import memory_partition
+from tests.support.store.store_partition import SMALL
 
 CONSUMER, OTHER = str(uuid.uuid4()), str(uuid.uuid4())
 PATH = f"/allocations/{CONSUMER}"

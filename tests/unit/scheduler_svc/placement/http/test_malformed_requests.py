@@ -8,7 +8,7 @@ import pytest
 
 from scheduler_svc.placement.http import routes
 from scheduler_svc.placement.http.microversions import LATEST
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.support.scheduler.placement import PlacementApi
 
 PROVIDER = "2f6d1a4e-6a52-4d0b-9d4a-0d3c5a1f7e11"
 HUGE = 4400 * "9"  # more digits than Python converts by default

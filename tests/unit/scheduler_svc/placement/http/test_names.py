@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from tests.unit.scheduler_svc.fakes import hosts
+from tests.support.scheduler import hosts
 
 KINDS = {"/traits": "traits", "/resource_classes": "resource_classes"}
 

@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.support.scheduler.placement import PlacementApi
 
 FPGA = "CUSTOM_ACCELERATOR_FPGA"
 BLAZAR = "1.29"

@@ -6,8 +6,8 @@ import uuid
 import pytest
 
 from scheduler_svc.core.provider_uuids import uuid_of
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.support.scheduler import hosts
+from tests.support.scheduler.placement import PlacementApi
 
 PROVIDERS = "/resource_providers"
 UNKNOWN = "11111111-1111-4111-8111-111111111111"

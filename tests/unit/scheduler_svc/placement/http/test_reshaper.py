@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from scheduler_svc.core.provider_uuids import uuid_of
-from tests.unit.scheduler_svc.fakes import hosts
+from tests.support.scheduler import hosts
 
 CONSUMER = str(uuid.uuid4())
 

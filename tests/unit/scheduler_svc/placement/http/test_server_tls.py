@@ -12,7 +12,7 @@ import pytest
 from devstack.servers.ports import free_port
 from rpcapi import errors, tls
 from scheduler_svc.placement.http.server import make_server
-from tests.certificates import SERVER_NAME, write_certificates
+from tests.support.certificates import SERVER_NAME, write_certificates
 
 SECONDS = 20  # less than the server gives an idle connection
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.scheduler_svc.placement.migration.placement_database import PlacementFile, small_cloud
+from tests.support.placement.placement_database import PlacementFile, small_cloud
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.dump import UNKNOWN_OWNER, CustomNameKind, PlacementDump
 from scheduler_svc.placement.migration.failures import PlacementUnavailable
 from scheduler_svc.placement.migration.sources import database_url, open_source
-from tests.unit.scheduler_svc.placement.migration.placement_database import (
+from tests.support.placement.placement_database import (
     CHILD,
     CREATED_MS,
     UPDATED_MS,

@@ -14,7 +14,7 @@ from scheduler_svc.placement.migration.database_reader import NAME_TABLES, Datab
 from scheduler_svc.placement.migration.database_writer import DatabaseWriter
 from scheduler_svc.placement.migration.dump import CustomNameKind, PlacementDump
 from scheduler_svc.store.allocations import ConsumerImport
-from tests.unit.scheduler_svc.placement.migration.placement_database import CHILD, PlacementFile, uuid_for
+from tests.support.placement.placement_database import CHILD, PlacementFile, uuid_for
 
 HOST, POOL = uuid_for("host-1"), uuid_for("pool")
 FAST, SLOT = (CustomNameKind.TRAIT, "CUSTOM_FAST"), (CustomNameKind.RESOURCE_CLASS, "CUSTOM_SLOT")

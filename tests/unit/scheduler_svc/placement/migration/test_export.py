@@ -29,9 +29,9 @@ from scheduler_svc.store.providers.changes import (
     SetTraits,
     UpdateProvider,
 )
-from tests.unit.scheduler_svc.placement.migration.placement_database import CHILD, PlacementFile, uuid_for
-from tests.unit.scheduler_svc.store.backends import memory_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.placement.placement_database import CHILD, PlacementFile, uuid_for
+from tests.support.store.backends import memory_partition
+from tests.support.store.store_partition import StorePartition
 
 
 @pytest.fixture

@@ -28,9 +28,9 @@ from scheduler_svc.store.providers.changes import (
     SetInventories,
     SetTraits,
 )
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
-from tests.unit.scheduler_svc.placement.migration.placement_database import uuid_for
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.placement.placement_database import uuid_for
+from tests.support.scheduler.placement import PlacementApi
+from tests.support.store.backends import memory_partition
 
 ROOT, CHILD = names.api_provider(uuid_for("root")), names.api_provider(uuid_for("child"))
 VM, OTHER = uuid_for("vm-1"), uuid_for("vm-2")

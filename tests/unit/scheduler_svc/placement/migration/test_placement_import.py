@@ -21,9 +21,9 @@ from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import VOCABULARIES, CreateProvider, SetTraits
 from scheduler_svc.store.sql import SqlStore
-from tests.unit.scheduler_svc.placement.migration.placement_database import CHILD, PlacementFile, uuid_for
-from tests.unit.scheduler_svc.store.databases import sql_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.support.placement.placement_database import CHILD, PlacementFile, uuid_for
+from tests.support.store.databases import sql_partition
+from tests.support.store.store_partition import StorePartition
 
 PARTITION = "p1"
 

@@ -15,8 +15,8 @@ from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.placement.migration.store_writer import StoreWriter
 from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.providers.changes import VOCABULARIES
-from tests.unit.scheduler_svc.placement.migration.placement_database import PlacementFile
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.placement.placement_database import PlacementFile
+from tests.support.store.backends import memory_partition
 
 
 class Terminal(io.StringIO):

@@ -19,8 +19,8 @@ from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.placement.migration.store_writer import StoreRehearsal, StoreWriter
 from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.providers.changes import VOCABULARIES, ImportProvider
-from tests.unit.scheduler_svc.placement.migration.placement_database import CHILD, PlacementFile, uuid_for
-from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.support.placement.placement_database import CHILD, PlacementFile, uuid_for
+from tests.support.store.backends import memory_partition
 
 WHY = "its name is n, and it changed during each of 10 reads"
 

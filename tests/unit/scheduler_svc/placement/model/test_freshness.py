@@ -7,7 +7,7 @@ from rpcapi import errors
 from scheduler_svc.placement.model import freshness
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes import hosts
+from tests.support.scheduler import hosts
 
 
 def test_replica_has_what_was_acknowledged(monkeypatch):

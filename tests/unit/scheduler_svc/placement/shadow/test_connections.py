@@ -13,8 +13,8 @@ import urllib3
 from rpcapi import tls
 from scheduler_svc.placement.shadow.connections import HttpServerAt
 from scheduler_svc.placement.shadow.exchanges import NotAnswered, SentRequest
-from tests.certificates import write_certificates
-from tests.unit.scheduler_svc.fakes.served import serve
+from tests.support.certificates import write_certificates
+from tests.support.scheduler.served import serve
 
 SECONDS = 30
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -17,7 +17,7 @@ from scheduler_svc.placement.shadow.exchanges import ProxiedResponse
 from scheduler_svc.placement.shadow.mirror import Mirror
 from scheduler_svc.placement.shadow.proxy import ShadowProxy
 from scheduler_svc.shadow_report import ShadowReport
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.support.scheduler.placement import PlacementApi
 
 SECONDS = 30
 UUID = "11111111-2222-3333-4444-555555555555"

@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.fakes.hosts import join, node
+from tests.support.scheduler.hosts import join, node
 
 GRACE, SETTLING = 5.0, 20.0
 

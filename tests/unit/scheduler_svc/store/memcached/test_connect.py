@@ -13,7 +13,7 @@ from scheduler_svc.store.memcached.connect import MemcachedConnection
 
 @pytest.fixture
 def client() -> Any:
-    """A double of the pooled client."""
+    """A fake of the pooled client."""
     with mock.patch("scheduler_svc.store.memcached.connect.PooledClient") as make_client:
         yield make_client.return_value
 

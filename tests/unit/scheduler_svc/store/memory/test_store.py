@@ -8,8 +8,8 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.store.backends import memory_partition
-from tests.unit.scheduler_svc.store.store_partition import SHORT_MS
+from tests.support.store.backends import memory_partition
+from tests.support.store.store_partition import SHORT_MS
 
 
 def test_follower_is_woken_by_the_next_change() -> None:

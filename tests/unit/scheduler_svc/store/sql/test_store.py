@@ -11,7 +11,7 @@ from scheduler_svc.store.sql import store as sql_store
 from scheduler_svc.store.sql.postgresql import Postgresql
 from scheduler_svc.store.sql.sqlite import Sqlite
 from scheduler_svc.store.sql.store import SqlStore
-from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.support.store.databases import sql_partition
 
 
 def test_url_selects_the_database(run_folder: Path) -> None:

@@ -3,13 +3,13 @@
 
 import pytest
 
-from tests.unit.devstack.lab.peers.inside import stubs
+from tests.unit.devstack.lab.peers.inside import fakes
 
 
 @pytest.fixture
 def nova_request(monkeypatch):
-    module = stubs.load(monkeypatch, "nova_request", "nova")
-    module.objects.RequestSpec = module.objects.Flavor = stubs.record
+    module = fakes.load(monkeypatch, "nova_request", "nova")
+    module.objects.RequestSpec = module.objects.Flavor = fakes.record
     return module
 
 

@@ -10,8 +10,8 @@ from scheduler_svc.core.drivers.solver.grouping import IdenticalCalls
 from scheduler_svc.core.drivers.solver.survey import BatchProblem, HostPick
 from scheduler_svc.core.filtering.pipeline import Survivors
 from scheduler_svc.core.records import ClaimGroup
-from tests.unit.scheduler_svc.core.drivers.solver.placements import kind, problem, solution
-from tests.unit.scheduler_svc.fakes.hosts import request
+from tests.support.scheduler.hosts import request
+from tests.support.scheduler.placements import kind, problem, solution
 
 RECORD = {"calls": 1}
 SURVIVORS = Survivors(np.ones(3, bool), 3, 5, {"not enough VCPU": 2})

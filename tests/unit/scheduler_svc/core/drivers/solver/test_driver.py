@@ -13,10 +13,10 @@ from scheduler_svc.core.drivers.solver import driver, grouping, survey
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
-from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node
+from tests.support.scheduler.placements import AMPLE_S, AMPLE_WORK
+from tests.support.scheduler.replica_views import filter_driver
 
 READS = filter_driver().reads
 

@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.core.drivers.solver import greedy
-from tests.unit.scheduler_svc.core.drivers.solver.placements import kind, problem, rule
+from tests.support.scheduler.placements import kind, problem, rule
 
 
 def placements(solution):

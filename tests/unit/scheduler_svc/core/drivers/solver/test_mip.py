@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from scheduler_svc.core.drivers.solver.mip import MipProgram
-from tests.unit.scheduler_svc.core.drivers.solver.placements import ample_budget
+from tests.support.scheduler.placements import ample_budget
 
 ROW = np.zeros(2, np.int64)  # both entries are in the first row of the block
 

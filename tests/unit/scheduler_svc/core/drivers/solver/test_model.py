@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_svc.core.drivers.solver.model import MipModel
 from scheduler_svc.core.drivers.solver.problem import is_feasible
-from tests.unit.scheduler_svc.core.drivers.solver.placements import ample_budget, kind, problem, rule, solution
+from tests.support.scheduler.placements import ample_budget, kind, problem, rule, solution
 
 # Kind 0: four calls of one or two instances on two hosts. Kind 1: one call on the second host.
 PROBLEM = problem(

@@ -5,7 +5,7 @@ import pytest
 
 from scheduler_svc.core.drivers.solver.model import MipModel
 from scheduler_svc.core.drivers.solver.objectives import EVENNESS_COST, SOFT_GROUP_COST, SoftObjectives
-from tests.unit.scheduler_svc.core.drivers.solver.placements import kind, problem, rule, solution
+from tests.support.scheduler.placements import kind, problem, rule, solution
 
 
 def cost(placement_problem, *placements, packs=False):

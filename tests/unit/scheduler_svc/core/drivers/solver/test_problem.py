@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.core.drivers.solver.problem import count_members, is_feasible
-from tests.unit.scheduler_svc.core.drivers.solver.placements import kind, problem, rule, solution
+from tests.support.scheduler.placements import kind, problem, rule, solution
 
 # Two kinds on two hosts: single instances of 2 processors, and a call of two instances of 1 processor and 3 GB.
 PROBLEM = problem([[4, 6], [4, 6]], kind([2, 0], [2, 2], calls=(0, 2)), kind([1, 3], [2, 2], calls=(1,), sizes=(2,)))

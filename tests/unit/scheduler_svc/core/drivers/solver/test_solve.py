@@ -9,7 +9,7 @@ import pytest
 from scheduler_svc.core.drivers.solver.budget import Budget, StopReason
 from scheduler_svc.core.drivers.solver.problem import is_feasible
 from scheduler_svc.core.drivers.solver.solve import solve
-from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_WORK, ample_budget, kind, problem
+from tests.support.scheduler.placements import AMPLE_WORK, ample_budget, kind, problem
 
 # The first call takes most of the only host, and keeps the two others out.
 GREEDY_MISTAKE = problem([[4]], kind([3], [1], calls=(0,)), kind([2], [2], calls=(1, 2)))

@@ -11,8 +11,8 @@ from scheduler_svc.core.drivers.solver import grouping, survey
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.weighers import scoring
-from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
 
 DRIVER = FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build({"CPUWeigher": 1.0}))
 NODES = {f"h{number}": node({"VCPU": size}) for number, size in enumerate((2, 4, 6, 8))}

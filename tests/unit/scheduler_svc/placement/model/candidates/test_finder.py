@@ -13,7 +13,7 @@ from scheduler_svc.placement.model.candidates import contents, finder
 from scheduler_svc.placement.model.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
 from scheduler_svc.placement.model.candidates.request import CandidateRequest
 from scheduler_svc.placement.model.problems import Problem
-from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, provider, table
+from tests.support.scheduler.hosts import child_provider, node, provider, table
 
 ONE = TreeRequest([RequestGroup("", {"VCPU": 1})])
 CARD = "CUSTOM_CARD"

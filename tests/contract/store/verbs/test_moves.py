@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims of instances that move: they keep their identity, also after an epoch or a rollback."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy
+from scheduler_svc.core.records import ClaimGroup, ClaimRef, ClaimResult, IntentResult
+from scheduler_svc.store.records import AuditOutcome, RunningClaim
+from tests.support.store.store_partition import LONG_MS, SMALL, StorePartition, intent, running
+
+REF, NEXT = ClaimRef("c1", 1), ClaimRef("c1", 2)
+GROUP = ClaimGroup("g1", GroupPolicy.AFFINITY)
+
+
+@pytest.fixture
+def hosts(partition: StorePartition) -> StorePartition:
+    """A partition with a claim of c1 on h1, and two empty hosts."""
+    for host in ("h1", "h2", "h3"):
+        partition.add_host(host)
+    partition.hold("c1", "h1")
+    return partition
+
+
+@pytest.fixture
+def moving(hosts: StorePartition) -> StorePartition:
+    """A partition in which the claim on h1 is the source of m1."""
+    assert begin(hosts).answer is Answer.CONFIRMED
+    return hosts
+
+
+@pytest.fixture
+def moved(moving: StorePartition) -> StorePartition:
+    """A partition in which c1 also has a confirmed claim on its destination h2."""
+    assert moving.hold("c1", "h2", attempt=2) == NEXT
+    return moving
+
+
+def begin(partition: StorePartition, migration: str = "m1", ref: ClaimRef = REF) -> ClaimResult:
+    return partition.store.begin_moves([ref], [migration])[0]
+
+
+def end(partition: StorePartition, migration: str = "m1", ref: ClaimRef = REF) -> ClaimResult:
+    return partition.store.end_moves([ref], [migration])[0]
+
+
+def audit(partition: StorePartition, host: str, *claims: RunningClaim, grace_ms: int = 0) -> AuditOutcome:
+    outcome = partition.store.audit(host, partition.store.snapshot().epoch, claims, grace_ms)
+    partition.check()
+    return outcome
+
+
+def source(ref: ClaimRef = REF, host: str = "h1") -> RunningClaim:
+    """Return the report of a source whose agent knows that it moves."""
+    return replace(running(ref, host), role=ClaimRole.SOURCE, migration="m1")
+
+
+def destination(ref: ClaimRef = NEXT, host: str = "h2") -> RunningClaim:
+    return replace(running(ref, host), role=ClaimRole.DESTINATION, migration="m1")
+
+
+def roles(partition: StorePartition) -> dict[ClaimRef, tuple[str, str, str | None]]:
+    """Return consumer, role and migration of each claim."""
+    return {claim.ref: (claim.consumer, str(claim.role), claim.move) for claim in partition.store.claims()[0]}
+
+
+def test_source_keeps_its_identity_and_its_amounts(moving: StorePartition) -> None:
+    assert begin(moving) == ClaimResult("c1", 1, Answer.CONFIRMED, "h1", migration="m1")
+    assert roles(moving) == {REF: ("m1", "source", "m1")} and moving.used("h1") == SMALL
+    assert moving.store.find([REF]) == [ClaimResult("c1", 1, Answer.CONFIRMED, "h1", migration="m1")]
+    assert moving.store.confirm("h1", [REF]) == [ClaimResult("c1", 1, Answer.CONFIRMED, "h1")]
+    assert moving.store.abort([REF]) == [ClaimResult("c1", 1, Answer.CONFIRMED, "h1")]
+    assert [claim.ref for claim in moving.store.claims(consumer="c1")[0]] == [REF]
+    moving.check()
+
+
+def test_instance_has_two_claims_as_the_ends_of_one_move(moved: StorePartition) -> None:
+    assert roles(moved) == {REF: ("m1", "source", "m1"), NEXT: ("c1", "destination", "m1")}
+    assert {claim.ref for claim in moved.store.claims(consumer="c1")[0]} == {REF, NEXT}
+    assert moved.prepare("c1", "h3", attempt=3).answer is Answer.CONFLICT
+    moved.check()
+
+
+def test_ends_of_a_move_may_be_on_one_host(moving: StorePartition) -> None:
+    assert moving.hold("c1", "h1", attempt=2) == NEXT
+    assert moving.used("h1") == {name: 2 * amount for name, amount in SMALL.items()}
+    assert audit(moving, "h1", source(), destination(host="h1")).answers == [
+        ClaimResult("c1", 1, Answer.CONFIRMED),
+        ClaimResult("c1", 2, Answer.CONFIRMED),
+    ]
+
+
+def test_released_source_leaves_an_only_claim(moved: StorePartition) -> None:
+    assert moved.store.release("h1", [REF]) == [ClaimResult("c1", 1, Answer.RELEASED, "h1")]
+    assert roles(moved) == {NEXT: ("c1", "only", None)} and moved.used("h1") in ({}, dict.fromkeys(SMALL, 0))
+    assert begin(moved).answer is Answer.RELEASED
+    assert begin(moved, "m2", NEXT).answer is Answer.CONFIRMED
+    moved.check()
+
+
+def test_source_is_the_only_claim_again_after_its_destination(moved: StorePartition) -> None:
+    assert end(moved) == ClaimResult("c1", 1, Answer.CONFLICT, "h2", migration="m1")
+    moved.store.release("h2", [NEXT])
+    for _ in range(2):
+        assert end(moved) == ClaimResult("c1", 1, Answer.CONFIRMED, "h1")
+    assert roles(moved) == {REF: ("c1", "only", None)} and moved.used("h1") == SMALL
+    moved.check()
+
+
+def test_late_message_does_not_begin_an_ended_move(moving: StorePartition) -> None:
+    end(moving)
+    assert begin(moving).answer is Answer.ENDED
+    assert roles(moving) == {REF: ("c1", "only", None)}
+    assert begin(moving, "m2").answer is Answer.CONFIRMED
+
+
+def test_move_that_never_began_ends_too(hosts: StorePartition) -> None:
+    assert end(hosts) == ClaimResult("c1", 1, Answer.CONFIRMED, "h1")
+    assert begin(hosts).answer is Answer.ENDED
+
+
+def test_end_of_a_move_leaves_the_claim_to_a_later_one(moving: StorePartition) -> None:
+    assert end(moving).answer is begin(moving, "m2").answer is Answer.CONFIRMED
+    for _ in range(2):
+        assert end(moving) == ClaimResult("c1", 1, Answer.ENDED, "h1", migration="m2")
+    assert roles(moving) == {REF: ("m2", "source", "m2")}
+
+
+def test_next_attempt_after_a_revert_has_a_new_number(moved: StorePartition) -> None:
+    moved.store.release("h2", [NEXT])
+    end(moved)
+    begin(moved, "m2")
+    assert moved.prepare("c1", "h2", attempt=2).answer is Answer.ENDED
+    assert moved.prepare("c1", "h2", attempt=3).answer is Answer.PREPARED
+
+
+def test_source_is_not_replaced(moving: StorePartition) -> None:
+    assert moving.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFLICT
+    assert roles(moving) == {REF: ("m1", "source", "m1")}
+    # nor by its destination
+    moving.prepare("c1", "h2", attempt=2)
+    assert moving.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFLICT
+
+
+def test_source_is_not_prepared_again(moving: StorePartition) -> None:
+    assert moving.prepare("c1", "h2").answer is Answer.CONFLICT
+    assert roles(moving) == {REF: ("m1", "source", "m1")}
+    # nor beside its destination
+    moving.hold("c1", "h2", attempt=2)
+    assert moving.prepare("c1", "h3") == IntentResult("c1", 1, Answer.CONFLICT, "h2")
+
+
+def test_claims_that_cannot_move_are_refused(hosts: StorePartition) -> None:
+    hosts.prepare("p1", "h1")
+    hosts.hold("c2", "h2")
+    assert begin(hosts, ref=ClaimRef("p1", 1)) == ClaimResult("p1", 1, Answer.PREPARED, "h1")
+    assert begin(hosts, ref=ClaimRef("cx", 1)) == ClaimResult("cx", 1, Answer.UNKNOWN)
+    assert begin(hosts, migration="c2") == ClaimResult("c1", 1, Answer.CONFLICT, "h1")
+    assert {str(role) for _consumer, role, _migration in roles(hosts).values()} == {"only"}
+
+
+def test_destination_of_a_move_cannot_move_on(moved: StorePartition) -> None:
+    assert begin(moved, "m2", NEXT) == ClaimResult("c1", 2, Answer.CONFLICT, "h2", migration="m1")
+
+
+def test_source_begins_another_move_only_without_a_destination(moved: StorePartition) -> None:
+    assert begin(moved, "m2") == ClaimResult("c1", 1, Answer.CONFLICT, "h1", migration="m1")
+    moved.store.release("h2", [NEXT])
+    assert begin(moved, "m2").answer is Answer.CONFIRMED
+    assert roles(moved) == {REF: ("m2", "source", "m2")}
+    moved.check()
+
+
+def test_possibly_forgotten_claim_is_closed_until_its_audit(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    mark = partition.mark()
+    partition.hold("c1", "h1")
+    partition.forget_since(mark)
+    assert begin(partition).answer is end(partition).answer is Answer.CLOSED
+    audit(partition, "h1", running(REF, "h1"))
+    assert begin(partition).answer is Answer.CONFIRMED
+
+
+def test_source_is_not_alone_while_its_destination_may_run(moving: StorePartition) -> None:
+    mark = moving.mark()
+    moving.hold("c1", "h2", attempt=2)
+    moving.forget_since(mark)
+    audit(moving, "h1", source())
+    assert end(moving).answer is Answer.CLOSED
+    audit(moving, "h2", destination())
+    assert end(moving).answer is Answer.CONFLICT
+
+
+@pytest.mark.parametrize("first", ["h1", "h2"])
+@pytest.mark.parametrize("has_message", [True, False], ids=["message", "no message"])
+@pytest.mark.parametrize("part", ["all", "begin", "destination"])
+def test_forgotten_move_ends_no_guest(hosts: StorePartition, part: str, first: str, has_message: bool) -> None:
+    # Given a move of which the store forgot a part, and a source that has, or has not yet, received a message about it
+    marks = {"begin": hosts.mark()}
+    begin(hosts)
+    marks["destination"] = hosts.mark()
+    hosts.hold("c1", "h2", attempt=2)
+    marks["all"] = marks["begin"]
+    hosts.forget_since(marks[part])
+    # When both hosts audit, in any order
+    reports = {"h1": source() if has_message else running(REF, "h1"), "h2": destination()}
+    answers = [audit(hosts, host, reports[host]).answers[0].answer for host in sorted(reports, reverse=first == "h2")]
+    # Then both ends have their claims again
+    assert answers == [Answer.CONFIRMED] * 2
+    assert roles(hosts) == {REF: ("m1", "source", "m1"), NEXT: ("c1", "destination", "m1")}
+    assert (hosts.used("h1"), hosts.used("h2")) == (SMALL, SMALL)
+
+
+AFTER = {"m2": ClaimRole.DESTINATION, "": ClaimRole.ONLY}  # role of the third attempt, by the migration it is part of
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["h1", "h2", "h3"])), ids="".join)
+@pytest.mark.parametrize("migration", AFTER, ids=["moving", "moved"])
+@pytest.mark.parametrize("is_reverted", [True, False], ids=["reverted", "confirmed"])
+def test_forgotten_end_of_a_move_before_another(
+    moved: StorePartition, is_reverted: bool, migration: str, order: Sequence[str]
+) -> None:
+    # Given a move that ended, and another one to a third host, of which the store has forgotten all
+    third = ClaimRef("c1", 3)
+    mark = moved.mark()
+    ended, stays = (NEXT, REF) if is_reverted else (REF, NEXT)
+    hosts = {REF: "h1", NEXT: "h2"}
+    moved.store.release(hosts[ended], [ended])
+    end(moved, ref=stays)
+    begin(moved, "m2", stays)
+    moved.hold("c1", "h3", attempt=3)
+    reports = {"h3": [replace(running(third, "h3"), role=AFTER[migration], migration=migration or None)]}
+    if migration:
+        later_source = replace(running(stays, hosts[stays]), role=ClaimRole.SOURCE, migration="m2")
+        reports[hosts[stays]] = [later_source]
+    moved.forget_since(mark)
+    # When the hosts audit, Then no claim contradicts what runs, as soon as its host has audited
+    for host in order:
+        answers = audit(moved, host, *reports.get(host, [])).answers
+        assert [answer.answer for answer in answers] == [Answer.CONFIRMED] * len(answers)
+        if host == "h3":
+            others = [(role, move) for ref, (_name, role, move) in roles(moved).items() if ref != third]
+            assert not others or others == [("source", "m2")], others
+    expected = {third: ("c1", str(AFTER[migration]), migration or None)}
+    assert roles(moved) == expected | ({stays: ("m2", "source", "m2")} if migration else {})
+
+
+def test_source_that_was_reported_stays_until_a_conductor_decides(moved: StorePartition) -> None:
+    # Given a host that reports the source of a move, in an epoch in which another host reports a later move
+    moved.new_epoch()
+    assert audit(moved, "h1", source()).answers[0].answer is Answer.CONFIRMED
+    third = replace(running(ClaimRef("c1", 3), "h3"), role=ClaimRole.DESTINATION, migration="m2")
+    assert audit(moved, "h3", third, grace_ms=LONG_MS).answers[0].answer is Answer.UNVERIFIED
+    # Then neither end of the earlier move is lost
+    assert roles(moved)[REF] == ("m1", "source", "m1")
+    assert roles(moved)[NEXT] == ("c1", "destination", "m1")
+
+
+def test_unconfirmed_destination_of_a_forgotten_move_ends_no_claim(hosts: StorePartition) -> None:
+    # Given a move that failed, and a store that forgot its begin and its destination
+    mark = hosts.mark()
+    begin(hosts)
+    hosts.prepare("c1", "h2", attempt=2)
+    hosts.forget_since(mark)
+    assert end(hosts).answer is Answer.CLOSED  # the destination may run
+    # When the destination audits, which never confirmed its claim
+    intent = replace(destination(), confirmed=False)
+    assert audit(hosts, "h2", intent).answers[0].answer is Answer.ABORTED
+    # Then the guest at the source keeps its claim
+    assert audit(hosts, "h1", running(REF, "h1")).answers[0].answer is Answer.CONFIRMED
+    audit(hosts, "h3")
+    assert end(hosts).answer is Answer.CONFIRMED
+    assert roles(hosts) == {REF: ("c1", "only", None)}
+
+
+@pytest.mark.parametrize("first", ["h1", "h2"])
+def test_forgotten_claims_are_restored_as_ends_of_their_move(partition: StorePartition, first: str) -> None:
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    mark = partition.mark()
+    partition.hold("c1", "h1")
+    begin(partition)
+    partition.hold("c1", "h2", attempt=2)
+    partition.forget_since(mark)
+    reports = {"h1": source(), "h2": destination()}
+    for host in sorted(reports, reverse=first == "h2"):
+        assert audit(partition, host, reports[host]).answers[0].answer is Answer.CONFIRMED
+    assert roles(partition) == {REF: ("m1", "source", "m1"), NEXT: ("c1", "destination", "m1")}
+
+
+def test_forgotten_revert_keeps_the_guest_on_its_source(moved: StorePartition) -> None:
+    # Given a move that was reverted, and a store that forgot that
+    mark = moved.mark()
+    moved.store.release("h2", [NEXT])
+    end(moved)
+    moved.forget_since(mark)
+    # When the hosts audit, Then the source keeps its claim, and the destination loses its own without a guest
+    assert audit(moved, "h1", running(REF, "h1")).answers[0].answer is Answer.CONFIRMED
+    assert audit(moved, "h2").released == 1
+    assert end(moved).answer is Answer.CLOSED  # h3 may run it
+    audit(moved, "h3")
+    assert end(moved).answer is Answer.CONFIRMED
+    assert roles(moved) == {REF: ("c1", "only", None)}
+
+
+def test_earlier_attempt_that_the_store_forgot_is_unknown_once_no_host_may_run_it(partition: StorePartition) -> None:
+    # Given a move of which only the destination's host has audited since a loss
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    mark = partition.mark()
+    partition.hold("c1", "h1")
+    begin(partition)
+    partition.hold("c1", "h2", attempt=2)
+    partition.forget_since(mark)
+    audit(partition, "h2", destination())
+    # Then the source may run, until its host is fenced
+    assert partition.store.find([REF]) == [ClaimResult("c1", 1, Answer.CONFLICT, "h2", end=Answer.CLOSED)]
+    partition.store.fence("h1", "token", force=True)
+    assert partition.store.find([REF]) == [ClaimResult("c1", 1, Answer.CONFLICT, "h2", end=Answer.UNKNOWN)]
+
+
+def test_forgotten_end_of_a_source_is_repeated_by_its_host(moved: StorePartition) -> None:
+    mark = moved.mark()
+    moved.store.release("h1", [REF])
+    moved.forget_since(mark)
+    assert audit(moved, "h2", destination()).answers[0].answer is Answer.CONFIRMED
+    assert audit(moved, "h1").released == 1
+    assert roles(moved) == {NEXT: ("c1", "only", None)}
+
+
+def test_later_attempt_that_is_no_destination_shows_that_the_former_has_ended(hosts: StorePartition) -> None:
+    mark = hosts.mark()
+    hosts.store.release("h1", [REF])
+    hosts.hold("c1", "h2", attempt=2)
+    hosts.forget_since(mark)
+    assert audit(hosts, "h2", running(NEXT, "h2")).answers[0].answer is Answer.CONFIRMED
+    assert roles(hosts) == {NEXT: ("c1", "only", None)}
+
+
+def test_report_outside_a_new_epoch_moves_nothing(hosts: StorePartition) -> None:
+    assert audit(hosts, "h1", source()).answers[0].answer is Answer.CONFIRMED
+    assert audit(hosts, "h2", destination(), grace_ms=LONG_MS).answers[0].answer is Answer.UNVERIFIED
+    assert roles(hosts)[REF] == ("c1", "only", None)
+
+
+@pytest.mark.parametrize("is_source", [True, False])
+def test_vouched_claim_becomes_the_end_of_its_move(hosts: StorePartition, is_source: bool) -> None:
+    # Given a report that the store does not believe, of the other end of a move
+    if is_source:
+        hosts.store.release("h1", [REF])
+        report = source(ClaimRef("c1", 1), "h3")
+        hosts.store.abort([NEXT])
+    else:
+        report = destination()
+    ref = ClaimRef("c1", 3) if is_source else NEXT
+    report = replace(report, attempt=ref.attempt)
+    assert audit(hosts, report.host, report, grace_ms=LONG_MS).answers[0].answer is Answer.UNVERIFIED
+    # When the conductor vouches for it
+    assert hosts.store.vouch(report.host, [ref])[0].answer is Answer.CONFIRMED
+    # Then it has its role
+    expected = {ref: ("m1", "source", "m1")}
+    if not is_source:
+        expected = {REF: ("m1", "source", "m1"), NEXT: ("c1", "destination", "m1")}
+    assert roles(hosts) == expected
+    hosts.check()
+
+
+def test_fenced_source_leaves_its_destination(moved: StorePartition) -> None:
+    moved.store.fence("h1", "token", force=True)
+    assert roles(moved) == {NEXT: ("c1", "only", None)}
+    assert audit(moved, "h1", source()).answers[0].answer is Answer.FENCED
+
+
+def test_moves_of_one_call_are_answered_independently(hosts: StorePartition) -> None:
+    hosts.hold("c2", "h2")
+    refs, migrations = [REF, ClaimRef("cx", 1), ClaimRef("c2", 1)], ["m1", "mx", "m2"]
+    answers = [result.answer for result in hosts.store.begin_moves(refs, migrations)]
+    assert answers == [Answer.CONFIRMED, Answer.UNKNOWN, Answer.CONFIRMED]
+    answers = [result.answer for result in hosts.store.end_moves(refs, migrations)]
+    assert answers == [Answer.CONFIRMED, Answer.UNKNOWN, Answer.CONFIRMED]
+
+
+def test_affinity_counts_the_destination_instead_of_the_source(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
+    partition.hold("c1", "h1", group=GROUP)
+    begin(partition)
+    assert partition.store.group_hosts("g1") == {}
+    assert partition.store.prepare(partition.batch(intent("c1", "h2", attempt=2), group=GROUP)).accepted
+    assert partition.store.group_hosts("g1") == {"h2": 1}
+    partition.store.abort([NEXT])
+    end(partition)
+    assert partition.store.group_hosts("g1") == {"h1": 1}
+    partition.check()
+
+
+def test_anti_affinity_counts_the_source_until_its_end(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.hold("c1", "h1", group=replace(GROUP, policy=GroupPolicy.ANTI_AFFINITY))
+    begin(partition)
+    assert partition.store.group_hosts("g1") == {"h1": 1}
+    partition.store.release("h1", [REF])
+    assert partition.store.group_hosts("g1") == {}

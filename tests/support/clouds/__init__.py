@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random clouds and requests, with plain oracles."""

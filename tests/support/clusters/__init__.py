@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters of real processes, the commands and the oracles that examine them."""

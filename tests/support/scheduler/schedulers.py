@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Partition schedulers on a memory store with hosts, and stores that refuse or fail."""
+
+from rpcapi import context, errors
+from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, IntentResult
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
+from scheduler_svc.store.memory import MemoryStore
+from tests.support.scheduler import hosts
+from tests.support.scheduler.hosts import node, request
+from tests.support.scheduler.replica_views import FILTER_POLICY, FollowingReplicaView
+
+FOUR_HOSTS = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
+
+
+class HostPartition:
+    """A memory store with hosts, and schedulers with separate tables."""
+
+    def __init__(self, nodes=FOUR_HOSTS, namespaces=()):
+        self.store = MemoryStore("p", namespaces=namespaces)
+        hosts.join(self.store, nodes)
+
+    def scheduler(self, store=None, **limits):
+        replica = FollowingReplicaView(self.store)
+        return PartitionScheduler(store or self.store, replica, SchedulingLimits(**limits)), replica
+
+    def live(self):
+        return self.store.claims()[0]
+
+
+def selection_call(count=1, first=0, scheduling_request=None, ctxt=None, **fields):
+    return SelectionCall(
+        ctxt or context.new("p", "u"),
+        scheduling_request or request(),
+        [f"vm-{number}" for number in range(first, first + count)],
+        **{"fresh": True, **fields},
+    )
+
+
+def select(scheduler, call, policy=FILTER_POLICY):
+    return scheduler.select(policy, call)
+
+
+class FakeStore:
+    """A store in which subclasses replace some verbs; ``super()`` has the store's."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def prepare_all(self, batches, log_after=None):
+        return self._store.prepare_all(batches, log_after)
+
+
+class RefusingStore:
+    """A store that refuses every batch."""
+
+    def __init__(self, verdict=Verdict.CONCURRENT, current=True):
+        self.verdict = verdict
+        self.current = current
+        self.batches = []
+
+    def prepare_all(self, batches, log_after=None):
+        return BatchOutcomes([self.prepare(batch) for batch in batches])
+
+    def prepare(self, batch):
+        self.batches.append(batch)
+        prepared = [
+            IntentResult(
+                intent.consumer,
+                intent.attempt,
+                Answer.REFUSED,
+                verdicts=[self.verdict] * len(intent.candidates) * self.current,
+            )
+            for intent in batch.intents
+        ]
+        return BatchAnswer(False, self.current, batch.epoch, batch.position, prepared)
+
+
+class AnswerLosingStore(FakeStore):
+    """A store that claims, and becomes unavailable before it answers."""
+
+    def prepare_all(self, batches, log_after=None):
+        super().prepare_all(batches, log_after)
+        raise errors.StoreUnavailable(why="the answer was lost")
+
+
+def allocations_by_consumer(partition):
+    return {
+        claim.consumer: {name: dict(amounts) for name, amounts in claim.allocations.items()}
+        for claim in partition.live()
+    }

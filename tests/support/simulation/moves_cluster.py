@@ -1,0 +1,598 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real conductors' sagas and agents on real stores, whose messages, deaths and epochs a test orders as it likes."""
+
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from compute_agent.attempts.saga import REMIND_MS
+from compute_agent.host_identity import HostIdentity
+from conductor.reconciliation import vouching
+from conductor.requests import moves
+from conductor.requests.evacuation import evacuate
+from conductor.requests.moves import confirm, revert
+from conductor.requests.requested_changes import apply_to_migrations
+from conductor.store.migrations import MigrationKind
+from conductor.store.records import InstanceStatus, SagaStep
+from rpcapi import errors, objects
+from rpcapi.resources import names
+from rpcapi.resources.claims import ClaimRole, ClaimState
+from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.reports import COMPUTE
+from tests.support.conductor.ledger import FOREVER_MS, PARTITION
+from tests.support.conductor.live_cluster import CONVERGES, HOSTS, LiveCluster
+from tests.support.conductor.parts import make_parts
+from tests.support.conductor.simulated_cluster import CTXT, LIMITS, Crash, KillSwitch, uuid_list
+from tests.support.simulation.faults import STEPS, Fault
+from tests.support.simulation.moves_hosts import LOST_ANSWER, LOST_REPORT, AuditedClaims, MovesHosts
+from tests.support.simulation.promises import require
+from tests.support.store.store_partition import StorePartition
+
+MOVES = ("migrate", "resize", "live-migrate", "evacuate")
+CHANGES = ("stop", "start", "reboot", "rebuild", "shelve", "offload", "unshelve")
+# For request_any: those of which an instance can follow few come first, and those with many steps more than once.
+REQUESTS = (
+    *("revert", "unshelve", "confirm", "live-migrate", "migrate", "revert", "unshelve", "resize", "evacuate"),
+    *("live-migrate", "shelve", "unshelve", "revert", "migrate", "offload", "start", "stop", "rebuild", "delete"),
+)
+ENDS_COPY = ("shelve", "offload")  # the image that was taken remains
+MINUTE_MS = 60_000
+LONG_SAGA = 30  # steps, in which a saga gets to the end of any operation
+SLOTS = 2  # instances at a time; few, so that they meet
+FLAVORS = {
+    f"m1.{vcpus}": objects.RequestSpec.of(resources={"VCPU": vcpus, "MEMORY_MB": 1024}, flavor=f"m1.{vcpus}")
+    for vcpus in (1, 2, 3)
+}
+SPEC = FLAVORS["m1.1"]
+# What goes wrong on a host: a field of HostProfile that is 1.0 then.
+FAILURES = (
+    *("refusal_rate", "spawn_failure_rate", "migration_check_failure_rate", "copy_failure_rate"),
+    "post_migration_failure_rate",
+)
+SETTLED = (SagaStep.DONE, SagaStep.VERIFY)
+ENDING = (SagaStep.TERMINATE, SagaStep.END_SOURCE)
+
+
+class Progress(NamedTuple):
+    """How far sagas get before a fault strikes: so many steps of instances begin, or until one begins ``until``."""
+
+    steps: int
+    crashes: bool  # the conductor
+    until: str = ""
+
+    @property
+    def most(self) -> int:
+        """The number of steps that may begin."""
+        return LONG_SAGA if self.until else self.steps
+
+
+class MovesCluster(LiveCluster):
+    """Three hosts, an instance in each slot, and moves of all kinds; nothing happens by itself.
+
+    An instance that was deleted is followed by another one in its slot. ``claims`` are in ``partition``.
+    """
+
+    def __init__(self, folder: Path, partition: StorePartition, slots: int = SLOTS) -> None:
+        self.partition = partition
+        self.consumers: dict[str, list[str]] = {}  # by instance: its uuid, and those of its migrations
+        self.slots = [""] * slots
+        self.hits = Counter(dict.fromkeys(itertools.product(Fault, STEPS), 0))
+        self.last: dict[str, Callable[[], None]] = {}  # by instance, the last request to move it
+        self._folders = itertools.count(1)
+        self._mark: Any = None
+        self._record_mark: bytes | None = None
+        self._has_forgotten = False  # claims that were released may be back until their hosts have audited
+        self._has_forgotten_records = False  # records may be wrong until they are compared with the claims
+        self.unverified: list[tuple[str, objects.ClaimRefs]] = []
+        self._copied: set[str] = set()  # instances with a copy that nobody asked to end
+        self._offloads: dict[str, int] = {}  # number of the message that ends the copies of an offloaded instance
+        self._deleted: set[str] = set()  # instances that a caller deleted; the conductors' store may have forgotten it
+        super().__init__(folder, LIMITS, partition.store)
+        self.add_conductor()
+        for slot in range(slots):
+            self._boot(slot)
+
+    def _make_hosts(self, folder: Path) -> MovesHosts:
+        return MovesHosts(self, folder)
+
+    def _make_claims(self) -> AuditedClaims:
+        return AuditedClaims(self)
+
+    def add_conductor(self, kill_switch: KillSwitch | None = None) -> None:
+        """Add a conductor in front of the others, which follow when it is killed."""
+        self.conductor(kill_switch)
+        self.conductors.insert(0, self.conductors.pop())
+
+    def close(self) -> None:
+        """Close the agents' files and the store of claims."""
+        for rig in self.hosts.rigs.values():
+            rig.stop()
+        self.partition.store.close()
+
+    # -- requests --------------------------------------------------------------------------------------------------
+
+    def move(self, kind: str, slot: int, target: str | None, flavor: objects.RequestSpec) -> None:
+        """Request a move of a kind by a migration of its own."""
+        uuid = self.slots[slot]
+        migration = f"{len(self.consumers[uuid]):08}{uuid[8:]}"
+        self.consumers[uuid].append(migration)
+        calls: dict[str, Callable[[Any], None]] = {
+            "migrate": lambda conductor: moves.migrate(conductor.parts, CTXT, [uuid], [migration], target),
+            "resize": lambda conductor: moves.resize(conductor.parts, CTXT, [uuid], [migration], [flavor]),
+            "live-migrate": lambda conductor: moves.live_migrate(conductor.parts, CTXT, [uuid], [migration], target),
+            "evacuate": lambda conductor: evacuate(conductor.parts, CTXT, [uuid], [migration], target),
+        }
+        self.last[uuid] = lambda: self._retry_call(calls[kind])
+        self._request(uuid, self.last[uuid])
+
+    def repeat_move(self, slot: int) -> None:
+        """Repeat the last request to move an instance."""
+        uuid = self.slots[slot]
+        if uuid in self.last:
+            self.hit(Fault.REPEATED_REQUEST, uuids=[uuid])
+            self._request(uuid, self.last[uuid])
+
+    def moves_live(self, slot: int) -> bool:
+        """Return whether the last move of an instance is a live migration."""
+        migration = self.record(self.slots[slot]).migration
+        return migration is not None and migration.kind == MigrationKind.LIVE
+
+    def end_move(self, verb: str, slot: int) -> None:
+        """Confirm, revert, abort or force-complete the last move that was requested and recorded."""
+        uuid = self.slots[slot]
+        migrations = [migration.uuid for migration in [self.record(uuid).migration] if migration is not None]
+        calls: dict[str, Callable[[Any], None]] = {
+            "confirm": lambda conductor: apply_to_migrations(conductor.parts, migrations, confirm, "confirm"),
+            "revert": lambda conductor: apply_to_migrations(conductor.parts, migrations, revert, "revert"),
+            "abort": lambda _conductor: self.abort(migrations),
+            "force": lambda _conductor: self.force_complete(migrations),
+        }
+        self._request(uuid, lambda: self._retry_call(calls[verb]))
+
+    def change(self, verb: str, slot: int) -> None:
+        """Request one of CHANGES for an instance."""
+        uuid = self.slots[slot]
+        request: Callable[[list[str]], None] = getattr(self, verb)
+        if verb in ENDS_COPY:
+            self._copied.discard(uuid)
+        self._request(uuid, lambda: request([uuid]))
+        if verb in ENDS_COPY:
+            self._offloads[uuid] = self.record(uuid).transition_number
+
+    def delete(self, uuids: list[str]) -> None:
+        self._deleted |= set(uuids)
+        self._copied -= self._deleted
+        super().delete(uuids)
+
+    def delete_one(self, slot: int) -> None:
+        """Delete an instance; one that is deleted already is followed by a new one."""
+        uuid = self.slots[slot]
+        self.delete([uuid])
+        if self.record(uuid).status == InstanceStatus.DELETED:
+            self._boot(slot)
+
+    def request_any(self, number: int, slot: int) -> None:
+        """Request the first of REQUESTS that the instance can follow now, from that number on.
+
+        Its host loses its power and is fenced before an evacuation.
+        """
+        before = self.record(self.slots[slot])
+        flavor = FLAVORS[sorted(FLAVORS)[number % len(FLAVORS)]]
+        for index in range(len(REQUESTS)):
+            verb = REQUESTS[(number + index) % len(REQUESTS)]
+            if verb == "evacuate" and before.host and before.step == SagaStep.DONE:
+                self.power_off(names.host_of(before.host))
+            if verb in MOVES:
+                self.move(verb, slot, None, flavor)
+            elif verb in CHANGES:
+                self.change(verb, slot)
+            elif verb == "delete":
+                self.delete_one(slot)
+            else:
+                self.end_move(verb, slot)
+            if self.record(self.slots[slot]) != before:
+                return
+
+    def run_steps(self, progress: Progress) -> None:
+        """Run for so many steps, or a minute; a conductor that crashes does so as the last step begins."""
+        count, crashes = progress.most, progress.crashes
+        if crashes:
+            self.add_conductor(None if count else KillSwitch(2, after=True))  # after it read the step that is due
+        begun = 0
+
+        def write(plain_write: Callable[..., Any], *args: Any, **values: Any) -> Any:
+            nonlocal begun
+            before, left = self._steps(), count - begun
+            result = plain_write(*args, **values)
+            begun += max(left, 0) if progress.until in self._steps() else self._steps() != before
+            # Another conductor writes while an agent is suspended.
+            if crashes and left > 0 and begun >= count and not self.hosts.suspended:
+                raise Crash
+            return result
+
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("write", "write_without_lease"):
+                patch.setattr(self.store, name, functools.partial(write, getattr(self.store, name)))
+            until_ms = self.now_ms + MINUTE_MS
+            while begun < count and (self.work() or self.hosts.deliver() or self.fire_next(until_ms)):
+                self.check_runs_once()
+        if not (crashes and count):
+            self.work()  # the messages of the last step are on their way
+
+    def _steps(self) -> list[SagaStep]:
+        return [record.step for record in self.store.get(self.slots).values()]
+
+    def _boot(self, slot: int) -> None:
+        uuid = uuid_list(len(self.consumers) + 1)[-1]
+        self.slots[slot], self.consumers[uuid] = uuid, [uuid]
+        self._record_mark = None  # a forgotten boot leaves what only an operator can adopt or end
+        self.build([uuid], SPEC)
+
+    def _request(self, uuid: str, call: Callable[[], None]) -> None:
+        """Send a request about an instance; one that is refused changes nothing."""
+        before = self.record(uuid)
+        try:
+            call()
+        except errors.GanttError:
+            assert self.record(uuid) == before, "a refused request changed the record"
+
+    # -- faults ----------------------------------------------------------------------------------------------------
+
+    def hit(self, fault: Fault, host: str = "", uuids: Sequence[str] = ()) -> None:
+        """Count a fault for each of these instances that is in a saga step; by default all.
+
+        A fault of a host hits those of the host, which is the host of their record or the source of their move, and
+        those without any host.
+        """
+        for record in self.store.get(uuids or self.slots).values():
+            move = record.open_migration or record.evacuation
+            hosts = {names.host_of(name) for name in (record.host, move and move.source_host) if name}
+            if record.step in STEPS and (not host or not hosts or host in hosts):
+                self.hits[fault, record.step] += 1
+
+    def _lose_conductor(self) -> None:
+        self.hit(Fault.CONDUCTOR_CRASH)
+        super()._lose_conductor()
+
+    def fire_next(self, until: float = math.inf) -> bool:
+        before_ms = self.now_ms
+        has_fired = super().fire_next(until)
+        records = self.store.get(self.slots).values()
+        late = [record.uuid for record in records if before_ms < record.wake_ms <= self.now_ms]
+        if late:
+            self.hit(Fault.TIMER, uuids=late)
+        return has_fired
+
+    def power_off(self, host: str) -> None:
+        """Power a host off and fence it."""
+        if host not in self.hosts.fenced:
+            self.hit(Fault.FENCE, host)
+        self.hosts.off.add(host)
+        self._fence_copies(host)
+        self.fence(host)
+        self._mark = None  # a store that forgets a fence believes the host that reports first, see ADR 0187
+
+    def lose_power(self, host: str) -> None:
+        """Power a host off; nobody fences it."""
+        if host not in self.hosts.off:
+            self.hit(Fault.POWER_LOSS, host)
+        self.hosts.off.add(host)
+        self.hosts.kill(host)
+
+    def suspend(self, host: str, steps: int, seconds: int, *, is_fenced: bool) -> None:
+        """Suspend the agent of a host after a number of its steps, one at a time, and fence it meanwhile.
+
+        0 steps: now, while it does nothing.
+        """
+        if not steps:
+            self._pass_suspension(host, seconds, is_fenced)
+            return
+        self.hosts.switches[host].suspend_after(steps, lambda: self._pass_suspension(host, seconds, is_fenced))
+
+    def _pass_suspension(self, host: str, seconds: int, is_fenced: bool) -> None:
+        if self.hosts.suspended or host in self.hosts.dead:
+            return
+        self.hit(Fault.SUSPENSION, host)
+        resumes_ms = self.now_ms + 1000 * seconds
+        self.hosts.suspended.add(host)
+        self.hosts.dead.add(host)
+        self.scheduler.down.add(host)
+        if is_fenced:
+            self._fence_suspended(host)
+        self.settle(1000 * seconds)
+        self.now_ms = max(self.now_ms, resumes_ms)
+        self.hosts.silence[host] += seconds
+        self.hosts.suspended.discard(host)
+        self.hosts.dead.discard(host)
+        self.scheduler.down.discard(host)
+
+    def _fence_suspended(self, host: str) -> None:
+        """Fence a host that does not answer, without powering it off, and evacuate its instances."""
+        self.hit(Fault.SUSPENDED_FENCE, host)
+        self._fence_copies(host)
+        self.hosts.outlasting |= {(where, *guest.ref) for where, guest in self.hosts.running() if where == host}
+        self.ledger.store.fence(host, f"token-{self.now_ms}", force=True)
+        self._mark = None  # as in power_off
+        self.compare()
+        for slot, uuid in enumerate(self.slots):
+            if names.host_of(self.record(uuid).host or "") == host:
+                self.move("evacuate", slot, None, SPEC)
+
+    def meet_namesake(self, host: str) -> None:
+        """Let a machine with an empty state folder act under the name of a host, and own the name if it may."""
+        self.hit(Fault.NAMESAKE, host)
+        folder = self.hosts.rigs[host].folder.parent / f"{host}-{next(self._folders)}"
+        folder.mkdir()
+        stranger = HostIdentity(folder, host).uuid
+        if host in self.hosts.dead:
+            self._let_count_as_down(host)
+        before = self.ledger.store.claims()[0]
+        epoch = self.claims.epoch
+        try:
+            self.register(host, stranger)
+        except errors.HostIdentityConflict:
+            refs = [claim.ref for claim in before if names.host_of(claim.host) == host] or [ClaimRef(self.slots[0], 1)]
+            calls: tuple[Callable[[], Any], ...] = (
+                lambda: self.ledger.store.audit(host, epoch, [], 0, host_uuid=stranger),
+                lambda: self.ledger.store.release(host, refs, host_uuid=stranger),
+                lambda: self.ledger.store.confirm(host, refs, host_uuid=stranger),
+            )
+            require(2, all(map(_is_foreign, calls)), f"a namesake of {host} was believed")
+            require(2, self.ledger.store.claims()[0] == before, f"a namesake of {host} changed claims")
+            return
+        ended = host in self.hosts.fenced  # its guests, although its agent may not know it yet
+        left = [guest for where, guest in self.hosts.guests() if where == host and not ended]
+        require(2, not left, f"a namesake of {host} owns its name, while the machine has {left}")
+        self.hosts.rigs[host].stop()
+        self.hosts.rigs[host].folder = folder
+        self.hosts.start(host)
+        self._mark = None  # a store that forgets the new owner refuses it until `gantt host replace`
+
+    def _let_count_as_down(self, host: str) -> None:
+        """Let a host that does not report count as down; the others report."""
+        self.partition.wait_until(self.partition.time() + 2)
+        self.ledger.store.reap(dead_after_ms=1, tombstone_ms=FOREVER_MS)
+        for other in HOSTS:
+            if other != host and other not in self.hosts.dead:
+                self.ledger.store.heartbeat(other, COMPUTE)
+
+    def begin_epoch(self) -> None:
+        """Let the claims' store begin an epoch, as after a possible loss."""
+        self.hit(Fault.CLAIMS_EPOCH)
+        self.partition.new_epoch()
+
+    def mark(self) -> None:
+        """Record the state of the claims' store, as a replica of it that lags behind has it."""
+        self._mark = self.partition.mark()
+
+    def forget(self) -> None:
+        """Restore the recorded state, as a failover to that replica does."""
+        if self._mark is not None:
+            self.hit(Fault.LOST_CLAIMS)
+            self.partition.forget_since(self._mark)
+            self._has_forgotten = True
+        self._mark = None
+
+    def mark_records(self) -> None:
+        """Record the state of the conductors' store."""
+        self._record_mark = self.copy_records()
+
+    def forget_records(self) -> None:
+        """Restore the recorded state of the conductors' store; the claims and the agents forget nothing."""
+        if self._record_mark is not None:
+            self.hit(Fault.LOST_RECORDS)
+            self.restore_records(self._record_mark)
+            self._has_forgotten_records = True
+            # What a restored record was about to end, it ends again.
+            self._copied = {uuid for uuid in self._copied if self._rests_active(uuid)}
+        self._record_mark = None
+
+    def fail(self, host: str, failure: str | None) -> None:
+        """Let a phase fail on a host from now on, None: nothing; or the next report, or the answer to it, be lost."""
+        if failure in (LOST_REPORT, LOST_ANSWER):
+            self.hosts.report_fate = failure
+            return
+        self.hosts.rigs[host].profile = replace(CONVERGES, **{failure: 1.0}) if failure else CONVERGES
+
+    def audit(self, host: str) -> None:
+        """Let a host audit, and the conductor check what is unverified."""
+        self.hosts.audit(host)
+        self._vouch()
+        self.check_audited(host)
+
+    def _vouch(self) -> None:
+        """Check the unverified claims of the last audits."""
+        unverified, self.unverified = self.unverified, []
+        for host, refs in unverified:
+            vouching.check(make_parts(self.store, self.clients()), PARTITION, host, refs)
+
+    def _fence_copies(self, host: str) -> None:
+        """Note that a fence of the host ends the copies there: instances without a copy elsewhere lose theirs.
+
+        A copy elsewhere does not count if the message that ends it is on its way.
+        """
+        self.hosts.fenced.add(host)
+        records = self.store.get(list(self._copied))
+        ending = {uuid for uuid, record in records.items() if record.step in ENDING and record.wake_ms > self.now_ms}
+        copies = self._copies()
+        self._copied &= {uuid for uuid in copies if copies[uuid] - self.hosts.fenced}
+        self._copied -= {uuid for uuid in ending if host in copies.get(uuid, ())}
+
+    # -- what must hold --------------------------------------------------------------------------------------------
+
+    def check_runs_once(self) -> None:
+        """Assert that each instance runs on at most one host, and only on that of its record where that is at rest."""
+        running: dict[str, list[tuple[str, int]]] = {}
+        for host, guest in self.hosts.running():
+            # The exception of docs/failures.md: it ran already when its machine was fenced and not powered off.
+            if (host, *guest.ref) not in self.hosts.outlasting:
+                running.setdefault(guest.uuid, []).append((host, guest.attempt))
+        for uuid, guests in running.items():
+            require(1, len(guests) == 1, f"{uuid} runs as {guests}")
+        if self._has_forgotten_records:
+            return
+        for uuid, record in self.store.get(list(running)).items():
+            hosts = {host for host, _attempt in running[uuid]}
+            is_elsewhere = hosts - {names.host_of(record.guest_host or "")}
+            is_right = not is_elsewhere or record.step not in SETTLED
+            require(4, is_right, f"{uuid} runs on {hosts}, and its record rests as {record}")
+
+    def check_always(self) -> None:
+        """Assert what holds at any moment."""
+        self.check_runs_once()
+        self._check_last_copies()
+        assert self.ledger.problems() == []
+        if not self._has_forgotten and not self._has_forgotten_records:
+            self._check_ended_migrations()
+
+    def _copies(self) -> dict[str, set[str]]:
+        """Return the hosts with a copy of each instance; a paused guest may still lack its memory."""
+        copies: dict[str, set[str]] = {}
+        for host, guest in self.hosts.guests():
+            if not guest.is_paused:
+                copies.setdefault(guest.uuid, set()).add(host)
+        return copies
+
+    def _rests_active(self, uuid: str) -> bool:
+        record = self.store.get([uuid]).get(uuid)
+        return record is not None and (record.status, record.step) == (InstanceStatus.ACTIVE, SagaStep.DONE)
+
+    def _may_be_offloaded(self, uuid: str) -> bool:
+        """Return whether a requested offload, which the record may have forgotten, may still end the copies."""
+        attempts = [self.hosts.attempt(host, guest.ref) for host, guest in self.hosts.guests() if guest.uuid == uuid]
+        number = self._offloads.get(uuid)
+        return number is not None and all(attempt is None or attempt.transition <= number for attempt in attempts)
+
+    def _check_last_copies(self) -> None:
+        """Assert that each instance that was ACTIVE has a copy, unless a caller asked to end it."""
+        copies = self._copies()
+        for uuid in sorted(self._copied):
+            paused = [host for host, guest in self.hosts.guests() if guest.uuid == uuid]
+            require(2, uuid in copies or paused, f"the last copy of {uuid} was removed: {self.record(uuid)}")
+        # On a fenced host a copy ends as soon as the host returns, though the record may not show it yet.
+        lasting = {uuid for uuid, hosts in copies.items() if hosts - self.hosts.fenced}
+        resting = {uuid for uuid in lasting - self._deleted if self._rests_active(uuid)}
+        self._copied |= {uuid for uuid in resting if not self._may_be_offloaded(uuid)}
+
+    def check_audited(self, host: str, *, is_verified: bool = False) -> None:
+        """Assert that what runs on a host that has just audited is covered by its claims.
+
+        A claim that contradicts the store is unverified until the record decides; ``is_verified``: it has decided.
+        """
+        if host in self.hosts.dead:
+            return
+        claims = self.ledger.store.claims()[0]
+        by_ref = {claim.ref: claim for claim in claims if names.host_of(claim.host) == host}
+        for where, guest in self.hosts.running():
+            if where != host or self.hosts.attempt(host, guest.ref) is None:
+                continue
+            claim = by_ref.get(ClaimRef(*guest.ref))
+            require(3, claim is not None, f"{guest} runs on {host} without a claim")
+            if claim.state == ClaimState.UNVERIFIED and not is_verified:
+                continue
+            require(3, claim.state == ClaimState.CONFIRMED, f"{guest} runs on {host} under {claim}")
+            used = self.hosts.attempt(host, guest.ref).allocations
+            is_covered = all(
+                claim.allocations.get(provider, {}).get(name, 0) >= amount
+                for provider, amounts in used.items()
+                for name, amount in amounts.items()
+            )
+            require(3, is_covered, f"{guest} on {host} uses {used}, and {claim} has less")
+            others = [
+                other
+                for other in claims
+                if other.ref.consumer == guest.uuid and other.state == ClaimState.CONFIRMED and other.ref != claim.ref
+            ]
+            require(3, all(_are_ends(claim, other) for other in others), f"{guest} runs on {host}, but {others}")
+
+    def _check_ended_migrations(self) -> None:
+        """Assert that no migration that has ended has a claim."""
+        live = self.ledger.live()
+        for consumers in self.consumers.values():
+            ended = [record for record in self.store.migrations(consumers[1:]).values() if record.has_ended]
+            leaked = [(record, live[record.uuid]) for record in ended if record.uuid in live]
+            assert not leaked, leaked
+
+    def repair(self) -> None:
+        """Repair all hosts, start those that are down, and let everything end that can within a minute."""
+        for host in HOSTS:
+            self.fail(host, None)
+            if host in self.hosts.dead:
+                self.hosts.start(host)
+            self.hosts.audit(host)
+        self._vouch()
+        self.settle(MINUTE_MS)
+
+    def rest(self, order: Sequence[str] = HOSTS) -> None:
+        """Repair all hosts in this order, let everything end, and check what is left."""
+        for host in order:
+            self.fail(host, None)
+            self.hosts.start(host)
+        for _ in range(3):
+            self.now_ms += REMIND_MS
+            for host in order:
+                self.hosts.audit(host)
+                self.hosts.remind(host)
+            self._vouch()
+            self.settle()
+            self.compare()
+        self.settle()
+        if self._has_forgotten_records:
+            self._expire_forgotten()
+            self._delete_again()
+        self._check_rest()
+
+    def _expire_forgotten(self) -> None:
+        """Let prepared claims expire, whose requests the conductors' store forgot: nobody confirms or aborts them."""
+        for claim in self.ledger.store.claims()[0]:
+            if claim.state == ClaimState.PREPARED:
+                self.partition.pass_deadline_of(claim.consumer)
+        self.ledger.store.reap(dead_after_ms=FOREVER_MS, tombstone_ms=FOREVER_MS)
+
+    def _delete_again(self) -> None:
+        """Repeat forgotten deletions whose agents died between the guest's end and its record (docs/failures.md)."""
+        guests = {guest.uuid for _host, guest in self.hosts.guests()}
+        for uuid in sorted(self._deleted - guests):
+            if self.record(uuid).status != InstanceStatus.DELETED:
+                self.delete([uuid])
+        self.settle()
+
+    def _check_rest(self) -> None:
+        """Assert that every instance is exactly where its record says, or in ERROR, and that nothing else is left."""
+        self._has_forgotten = self._has_forgotten_records = False
+        self.check_always()
+        records = {uuid: self.record(uuid) for uuid in self.consumers}
+        for record in records.values():
+            require(4, record.step in SETTLED, f"transient after all hosts audited and all timers fired: {record}")
+        for host, guest in self.hosts.running():
+            record = records[guest.uuid]
+            require(4, record.status != InstanceStatus.ERROR, f"{guest} runs on {host}, and in ERROR is {record}")
+        for host in HOSTS:
+            self.check_audited(host, is_verified=True)
+        guests = {tuple(guest.ref) for _host, guest in self.hosts.guests()}
+        claims = {tuple(claim.ref) for claim in self.ledger.store.claims()[0]}
+        require(3, guests <= claims, f"guests without claims: {guests - claims}")
+        assert guests == claims, f"claims without guests: {claims - guests}"
+        self.check(self.consumers)
+
+
+def _is_foreign(call: Callable[[], Any]) -> bool:
+    """Return whether a call is refused as that of a namesake."""
+    try:
+        call()
+    except errors.HostIdentityConflict:
+        return True
+    return False
+
+
+def _are_ends(claim: Any, other: Any) -> bool:
+    """Return whether two claims are the ends of one migration."""
+    ends = {claim.role, other.role} == {ClaimRole.SOURCE, ClaimRole.DESTINATION}
+    return ends and claim.move == other.move
