@@ -207,8 +207,7 @@ def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int)
     if instance.step == SagaStep.SETTLE and result.kind in (ACTIVE, STOPPED):  # SETTLE reads the claims first
         return None
     if instance.status == InstanceStatus.DELETING and instance.step != SagaStep.RESUME:
-        has_stopped = instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST
-        return _end_deletion(instance, epoch) if has_stopped else None
+        return _apply_end(instance, result, epoch) if result.kind in ENDED_BY_REQUEST else None
     apply = _apply_state if instance.open_migration is None else apply_destination_result
     has_lost_message = result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
     if instance.step in ASKING and has_lost_message:
@@ -224,8 +223,12 @@ def _is_ended_by_mistake(instance: InstanceRecord, result: BuildResult) -> bool:
     return is_ending and result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
 
 
-def _end_deletion(instance: InstanceRecord, epoch: int) -> InstanceRecord:
-    """Finish the deletion after the guest's end, unless the store may have lost other attempts."""
+def _apply_end(instance: InstanceRecord, result: BuildResult, epoch: int) -> InstanceRecord | None:
+    """Continue a deletion after the guest's end, at first with the claims if the store may have lost attempts."""
+    if instance.step == SagaStep.END_SOURCE and instance.is_at_source:
+        return moves.end_source(instance, result.reason)
+    if instance.step != SagaStep.TERMINATE:
+        return None
     is_certain = instance.certain_epoch == epoch
     return finish_deletion(instance) if is_certain else set_step(instance, SagaStep.ABORT)
 

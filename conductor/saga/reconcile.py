@@ -54,8 +54,7 @@ def _settle_unknown_move(
     if destination is not None and instance.open_migration is not None:
         return moves.settle_without_move(instance, f"its end was lost: migration {source['migration']} followed it")
     if destination is not None:
-        rebuilt = unknown_moves.rebuild_move(saga_pass, instance, source, destination)
-        return replace(rebuilt, partition=partition)
+        return unknown_moves.rebuild_move(saga_pass, instance, source, destination, partition)
     return _end_move(saga_pass, instance, source, source["migration"]) or _adopt_claim(saga_pass, instance, source)
 
 

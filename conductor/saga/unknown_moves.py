@@ -13,7 +13,9 @@ from conductor.store.migrations import MigrationKind, MigrationRecord, Migration
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import objects
 from rpcapi.objects.guest import CONFIRMED, INCOMING, RUNNING, STOPPED
+from rpcapi.objects.transition import STOP
 from rpcapi.resources import names
+from rpcapi.resources.claims import Answer, ClaimRole
 
 Claim = Mapping[str, Any]
 
@@ -29,8 +31,10 @@ class AgentAttempt(NamedTuple):
     migration: str = ""
 
 
-def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim) -> InstanceRecord:
-    """Rebuild a move from the claims at its two ends.
+def rebuild_move(
+    saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim, partition: str | None
+) -> InstanceRecord:
+    """Rebuild a move from the claims at its two ends; the destination is in ``partition``.
 
     It goes on if the destination runs or is about to start the guest, or is stopped while the source does not run: then
     the source stops, and the move waits for confirm or revert. Otherwise the destination ends. Raises the errors of
@@ -38,13 +42,17 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
     """
     instance = with_amounts_of(saga_pass, instance, source)
     attempt = read_attempt(saga_pass, instance, destination)
+    uuid = destination["migration"] or source["migration"]
+    for claim, place in ((destination, partition), (source, instance.partition)):
+        if (held := _held_for_other_move(saga_pass, instance, claim, uuid)) is not None:
+            return _free(saga_pass, instance, claim, held, place or saga_pass.clients.partition)
     goes_on = attempt.state in (RUNNING, CONFIRMED)
     source_runs = not goes_on and read_attempt(saga_pass, instance, source).state == RUNNING
     goes_on |= attempt.state == STOPPED and not source_runs
     spec = resized_spec(saga_pass, instance, destination)
     flavor = instance.flavor or saga_pass.request.flavor
     migration = MigrationRecord(
-        uuid=destination["migration"] or source["migration"],
+        uuid=uuid,
         instance=instance.uuid,
         kind=_kind_of(attempt, spec),
         source_host=source["host"],
@@ -67,6 +75,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         last_attempt=max(instance.last_attempt, attempt.transition),
         host=destination["host"],
         allocations=destination["allocations"],
+        partition=partition,
         history=[],
         alternates=(),
         migration=migration,
@@ -79,6 +88,37 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         moving = replace(moving, amounts=larger_amounts(former, count_amounts(spec)))
     step = SagaStep.STOP_SOURCE if goes_on else SagaStep.TERMINATE
     return set_step(moving, step, status=building_status(moving))
+
+
+def _held_for_other_move(
+    saga_pass: SagaPass, instance: InstanceRecord, claim: Claim, migration: str
+) -> AgentAttempt | None:
+    attempt = read_attempt(saga_pass, instance, claim)
+    return attempt if attempt.migration not in ("", migration) else None
+
+
+def _free(
+    saga_pass: SagaPass, instance: InstanceRecord, claim: Claim, attempt: AgentAttempt, partition: str
+) -> InstanceRecord:
+    """Tell a host that the earlier move is over for which it stopped its guest, which stays off.
+
+    Both claims are of another move, so the earlier one has ended, unless the partition may have forgotten it.
+    """
+    refs = objects.ClaimRefs.of(consumers=[attempt.migration], attempts=[instance.attempt])
+    answers = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs)
+    if answers.answers == [Answer.CLOSED]:
+        return saga_pass.retry_later(instance, f"its guest on {claim['host']} is off for migration {attempt.migration}")
+    freed = replace(instance, last_attempt=max(instance.last_attempt, attempt.transition) + 1)
+    transitions = objects.GuestTransitions.of(
+        partition=partition,
+        uuids=[instance.uuid],
+        attempts=[claim["attempt"]],
+        actions=[STOP],
+        numbers=[freed.transition_number],
+        moves=[{"migration": attempt.migration, "role": ClaimRole.ONLY.value}],
+    )
+    saga_pass.clients.compute.change_guests(saga_pass.context(), names.host_of(claim["host"]), transitions)
+    return saga_pass.retry_later(freed, f"its guest on {claim['host']} was off for migration {attempt.migration}")
 
 
 def _kind_of(attempt: AgentAttempt, spec: objects.RequestSpec | None) -> MigrationKind:

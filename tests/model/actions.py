@@ -103,7 +103,7 @@ def _call(state: State, site: saga.Site) -> Message | None:
     if record is None:
         return None
     if record.step == "begin_move":
-        return Message("begin_move", 0, record.move.source_attempt)
+        return Message("begin_move", record.move.source, record.move.source_attempt, move=record.move.number)
     if record.step in ("select", "destination", "evacuate"):
         host = 0 if record.step == "select" or len(state.stores) == 1 else site.destination[0]
         return Message("prepare", host, record.attempt, record.step, "fresh" if record.is_certain else "")
@@ -275,7 +275,7 @@ def _late_message(state: State, site: saga.Site) -> Iterator[Action]:
 
 def _execute(store: Store, call: Message, site: saga.Site) -> Store:
     if call.kind == "begin_move":
-        return verbs.begin_move(store, call.attempt)[0]
+        return verbs.begin_move(store, call.attempt, call.move)[0]
     if call.kind == "confirm":
         return verbs.confirm(store, call.host, call.attempt)[0]
     if call.kind == "release":

@@ -21,7 +21,7 @@ class Report(NamedTuple):
     copy_number: int
     copy_phase: str
     transition: int
-    is_held: bool
+    held_for: int
 
 
 def journalled(agent: Agent, number: int) -> Attempt | None:
@@ -41,7 +41,7 @@ def end(attempt: Attempt, outcome: str, claim_end: str) -> Attempt:
         claim_end=claim_end,
         reported=UNREPORTED,
         is_copying=False,
-        is_held=False,
+        held_for=0,
         guest="",
         has_disk=False,
     )
@@ -82,7 +82,7 @@ def _build(agent: Agent, message: Message, existing: Attempt | None) -> Agent:
     if existing is not None:
         return report_again(agent, existing)
     is_incoming = message.kind == "incoming"
-    intent = Attempt(message.attempt, "intent", message.role or "only", is_incoming=is_incoming)
+    intent = Attempt(message.attempt, "intent", message.role or "only", is_incoming=is_incoming, move=message.move)
     is_here = is_incoming and any(other.is_live for other in agent.attempts)
     latest = max((max(other.number, other.transition) for other in agent.attempts), default=0)
     if is_here or (latest > intent.number and holds("a late build starts nothing")):
@@ -119,10 +119,11 @@ def _change(agent: Agent, message: Message, attempt: Attempt) -> Agent:
         return report_again(agent, attempt)
     if message.action == "end":
         return put(agent, end_by_request(attempt))
-    if attempt.is_held and not message.role and message.number == attempt.transition:
-        return report_again(agent, attempt)  # the record forgot the move, and its number is issued again
-    attempt = attempt._replace(transition=message.number)
-    attempt = attempt._replace(role=message.role or "only")
+    if _is_outside_its_move(attempt, message):
+        numbered = attempt._replace(transition=message.number)
+        return report_again(put(agent, numbered), numbered)
+    role = message.role or "only"
+    attempt = attempt._replace(transition=message.number, role=role, move=0 if role == "only" else message.move)
     if attempt.role == "only":
         attempt = attempt._replace(copy=None, is_copying=False)
     if message.action == "run" and attempt.stage == "stopped" and attempt.guest == "paused":
@@ -132,22 +133,31 @@ def _change(agent: Agent, message: Message, attempt: Attempt) -> Agent:
     return _stop(agent, attempt) if message.action == "stop" else _run(agent, attempt)
 
 
+def _is_outside_its_move(attempt: Attempt, message: Message) -> bool:
+    """Return whether the guest was stopped for a move that the record has lost: the message does not start it."""
+    if attempt.held_for in (0, message.move):
+        return False
+    starts_for_other = message.move != 0 and message.action != "stop"
+    return (starts_for_other and holds("a guest that is off for another move is not started")) or (
+        message.number == attempt.transition
+    )
+
+
 def _stop(agent: Agent, attempt: Attempt) -> Agent:
     if attempt.stage == "stopped":
-        is_held = attempt.is_held and attempt.role != "only"
-        return report_again(put(agent, attempt._replace(is_held=is_held)), attempt._replace(is_held=is_held))
+        stopped = attempt._replace(held_for=attempt.held_for if attempt.move else 0)
+        return report_again(put(agent, stopped), stopped)
     if attempt.stage in ("intent", "incoming"):
         return agent
     guest = "off" if attempt.guest else ""
-    is_held = attempt.role != "only"
-    return put(agent, attempt._replace(stage="stopped", is_held=is_held, guest=guest, reported=UNREPORTED))
+    return put(agent, attempt._replace(stage="stopped", held_for=attempt.move, guest=guest, reported=UNREPORTED))
 
 
 def _run(agent: Agent, attempt: Attempt) -> Agent:
     if other_is_on(agent, attempt.number):
         return agent
     if attempt.stage in ("stopped", "incoming"):
-        started = attempt._replace(stage="confirmed", is_incoming=False, is_held=False, reported=UNREPORTED)
+        started = attempt._replace(stage="confirmed", is_incoming=False, held_for=0, reported=UNREPORTED)
         return put(agent, started)
     return report_again(agent, attempt)
 
@@ -155,7 +165,7 @@ def _run(agent: Agent, attempt: Attempt) -> Agent:
 def _copy(agent: Agent, message: Message, attempt: Attempt) -> Agent:
     if not attempt.is_live or message.number < attempt.transition:
         return report_again(agent, attempt)
-    attempt = attempt._replace(role="source", transition=message.number)
+    attempt = attempt._replace(role="source", transition=message.number, move=message.move)
     last = attempt.copy
     if last is None or message.number > last.number:
         return _first_of_copy(agent, message, attempt)
@@ -200,7 +210,7 @@ def _stopped_for_copy(attempt: Attempt, phase: str) -> Attempt:
     guest = "paused" if attempt.is_on else attempt.guest
     return attempt._replace(
         stage="stopped",
-        is_held=True,
+        held_for=attempt.move,
         guest=guest,
         copy=attempt.copy._replace(phase=phase),
         is_copying=phase == "post-copy",
@@ -256,7 +266,7 @@ def report_of(attempt: Attempt, host: int) -> Report | None:
     kind = kinds.get(attempt.stage, attempt.outcome)
     copy = attempt.copy
     number, phase = (copy.number, copy.phase) if copy else (0, "")
-    return Report(attempt.number, kind, host, number, phase, attempt.transition, attempt.is_held)
+    return Report(attempt.number, kind, host, number, phase, attempt.transition, attempt.held_for)
 
 
 def after_report(attempt: Attempt) -> Attempt:
@@ -267,7 +277,7 @@ def running_claims(agent: Agent) -> tuple[Running, ...]:
     """Return what an audit reports: the live attempts, by their stages."""
     live = [attempt for attempt in agent.attempts if attempt.is_live]
     ordered = sorted(live, key=lambda attempt: STAGES.index(attempt.stage))
-    return tuple(Running(attempt.number, attempt.stage != "intent", attempt.role) for attempt in ordered)
+    return tuple(Running(attempt.number, attempt.stage != "intent", attempt.role, attempt.move) for attempt in ordered)
 
 
 STAGES = ("intent", "confirmed", "incoming", "spawned", "stopped")

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from tests.model import promises
 from tests.model.actions import PROGRESS, actions, marked
-from tests.model.requests import Plan, begin
+from tests.model.requests import AGAIN, MOVES, Plan, begin
 from tests.model.state import State
 
 Trace = tuple[str, ...]
 
 TO_BE_FORGOTTEN = " (to be forgotten)"  # of a change that a loss undoes
-MOST_ATTEMPTS = 7  # a state with a later attempt is not explored further
+MOST_ATTEMPTS = 7  # of each migration; a state with a later attempt is not explored further
 
 
 @dataclass
@@ -75,13 +75,15 @@ class Explorer:
             number = self._numbers[state] = len(self._numbers)
             self._parents.append((parent, label))
             self._sources.append([])
-            if not _is_cut(state):
+            if not self._is_cut(state):
                 self._queue.append(state)
         return number
 
     def _find_traps(self) -> None:
         """Find the first state from which the cluster never comes to a good state of rest by itself."""
-        reached = [number for state, number in self._numbers.items() if promises.is_good_rest(state) or _is_cut(state)]
+        reached = [
+            number for state, number in self._numbers.items() if promises.is_good_rest(state) or self._is_cut(state)
+        ]
         is_safe = bytearray(len(self._numbers))
         for number in reached:
             is_safe[number] = 1
@@ -94,16 +96,16 @@ class Explorer:
         if trap >= 0:
             self._result.traces[promises.NEVER_RESTS] = self._trace(trap)
 
+    def _is_cut(self, state: State) -> bool:
+        moves = sum(name.removesuffix(AGAIN) in MOVES for name in self._plan.requests)
+        return state.record is not None and state.record.transition_number > MOST_ATTEMPTS * max(1, moves)
+
     def _trace(self, number: int) -> Trace:
         labels = []
         while number >= 0:
             number, label = self._parents[number]
             labels.append(label)
         return tuple(reversed(labels))
-
-
-def _is_cut(state: State) -> bool:
-    return state.record is not None and state.record.transition_number > MOST_ATTEMPTS
 
 
 def explore(plan: Plan, limit: int = 2_000_000, until: str = "") -> Exploration:

@@ -159,8 +159,9 @@ class SteppedAgent:
             is_incoming=attempt.is_incoming,
             copy=copy and Copy(copy.number, copy.phase, copy.post_copy),
             is_copying=attempt.ref in self.manager.hypervisor.copies,
-            is_held=bool(attempt.stopped_for),
+            held_for=self._cluster.number_of_move(attempt.stopped_for),
             guest=state,
+            move=self._cluster.number_of_move(attempt.migration),
         )
 
 
@@ -248,6 +249,10 @@ class RealCluster(MovesCluster):
             report()
         self.dies_after_report = False
 
+    def number_of_move(self, migration: str) -> int:
+        """Return the number of a migration among those of the instance; 0 of none."""
+        return self.consumers[self.uuid].index(migration) if migration else 0
+
     # -- requests ------------------------------------------------------------------------------------------------------
 
     def boot(self, host: str = "h1") -> None:
@@ -294,13 +299,14 @@ class RealCluster(MovesCluster):
         records = self.store.get([self.uuid]) if self.uuid in self.slots else {}
         record = records.get(self.uuid)
         epoch = self.store.epoch()
-        migrations = self.consumers.get(self.uuid, ["", ""])[1:]
-        ids = (self.uuid, migrations[0] if migrations else "")
+        ids = self.consumers.get(self.uuid, [self.uuid])
         stores = tuple(
             contents_of(place.store.state, ids, self._hosts, name_of, number_of)._replace(partition=number)
             for number, place in enumerate(self.places)
         )
-        return None if record is None else _record(record, epoch), stores
+        return None if record is None else _record(
+            record, epoch, self.number_of_move(record.migration.uuid if record.migration else "")
+        ), stores
 
 
 def _refuse_to_start(*_arguments: Any, **_values: Any) -> Any:
@@ -311,7 +317,7 @@ def _refuse(*_arguments: Any, **_values: Any) -> Any:
     raise LeaseLost("killed")
 
 
-def _record(record: InstanceRecord, epoch: int) -> Record:
+def _record(record: InstanceRecord, epoch: int, move: int) -> Record:
     return Record(
         status=record.status.value,
         step=record.step.value,
@@ -323,12 +329,12 @@ def _record(record: InstanceRecord, epoch: int) -> Record:
         is_second_try=record.asked,
         is_certain=record.certain_epoch == epoch,
         was_stopped=record.was_stopped,
-        migration=None if record.migration is None else _migration(record.migration),
+        migration=None if record.migration is None else _migration(record.migration, move),
         partition=_PARTITIONS.index(record.partition or PARTITION),
     )
 
 
-def _migration(migration: Any) -> Migration:
+def _migration(migration: Any, number: int) -> Migration:
     return Migration(
         kind=KINDS.get(migration.kind.value, migration.kind.value),
         status=migration.status.value,
@@ -342,4 +348,5 @@ def _migration(migration: Any) -> Migration:
         has_reason=migration.reason is not None and migration.kind.value != "evacuation",
         was_stopped=migration.was_stopped,
         source_partition=_PARTITIONS.index(migration.source_partition or PARTITION),
+        number=number or 1,
     )

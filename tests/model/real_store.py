@@ -13,7 +13,8 @@ from tests.model.verbs import Found, Prepared, Running
 from tests.support.store.backends import memory_partition
 from tests.support.store.store_partition import LONG_MS, SMALL
 
-INSTANCE, MIGRATION = "instance", "migration"
+INSTANCE = "instance"
+MIGRATIONS = ("migration", "second-migration")
 HOUR_MS = 3_600_000
 
 
@@ -40,7 +41,7 @@ class RealStore:
 
     def contents(self) -> Store:
         """Return its contents as the model has them."""
-        contents = contents_of(self._store.state, (INSTANCE, MIGRATION), self._hosts, name_of, number_of)
+        contents = contents_of(self._store.state, (INSTANCE, *MIGRATIONS), self._hosts, name_of, number_of)
         return contents._replace(partition=self._number)
 
     def prepare(self, attempt: int, candidates: Sequence[int], replaces: int, *, is_fresh: bool) -> Prepared:
@@ -64,13 +65,13 @@ class RealStore:
 
     def find(self, attempt: int) -> Found:
         result = self._store.find([ClaimRef(INSTANCE, attempt)])[0]
-        return _found(result)._replace(moves=result.migration is not None)
+        return _found(result)._replace(move=_move(MIGRATIONS, result.migration))
 
-    def begin_move(self, attempt: int) -> str:
-        return str(self._store.begin_moves([ClaimRef(INSTANCE, attempt)], [MIGRATION])[0].answer)
+    def begin_move(self, attempt: int, move: int) -> str:
+        return str(self._store.begin_moves([ClaimRef(INSTANCE, attempt)], [MIGRATIONS[move - 1]])[0].answer)
 
-    def end_move(self, attempt: int) -> str:
-        return str(self._store.end_moves([ClaimRef(INSTANCE, attempt)], [MIGRATION])[0].answer)
+    def end_move(self, attempt: int, move: int) -> str:
+        return str(self._store.end_moves([ClaimRef(INSTANCE, attempt)], [MIGRATIONS[move - 1]])[0].answer)
 
     def vouch(self, host: int, attempt: int) -> str:
         return str(self._store.vouch(name_of(host), [ClaimRef(INSTANCE, attempt)])[0].answer)
@@ -94,27 +95,31 @@ class RealStore:
 
 def contents_of(
     state: Any,
-    consumers: tuple[str, str],
+    consumers: Sequence[str],
     hosts: Sequence[int],
     host_name: Callable[[int], str],
     host_number: Callable[[str | None], int],
 ) -> Store:
-    """Return what a partition in memory has of one instance and its migration, as the model has it."""
-    instance, migration = consumers
+    """Return what a partition in memory has of one instance and its migrations, as the model has it."""
+    instance, *migrations = consumers
     claims = [claim for claim in state.claims.values() if consumer_of(claim.ref.consumer) == instance]
     ended = {number: str(end) for number, end in state.ended.get(instance, {}).items()}
     here = [host_name(host) in state.reports for host in hosts]
     opened = [_openness(state.opened.get(host_name(host), 0), state.epoch) for host in hosts]
     return Store(
-        claims=tuple(sorted(_claim(claim, host_number) for claim in claims)),
+        claims=tuple(sorted(_claim(claim, migrations, host_number) for claim in claims)),
         ended=tuple(sorted(ended.items())),
-        migration_ended=migration in state.ended,
+        ended_moves=tuple(number for number, name in enumerate(migrations, 1) if name in state.ended),
         opened=tuple(value if is_here else FOREIGN for value, is_here in zip(opened, here, strict=True)),
         awaited=tuple(is_here and state.is_awaited(host_name(host)) for host, is_here in zip(hosts, here, strict=True)),
     )
 
 
-def _claim(claim: Any, host_number: Callable[[str | None], int]) -> Claim:
+def _move(migrations: Sequence[str], name: str | None) -> int:
+    return 0 if name is None else migrations.index(name) + 1
+
+
+def _claim(claim: Any, migrations: Sequence[str], host_number: Callable[[str | None], int]) -> Claim:
     is_overdue = claim.state == ClaimState.PREPARED and claim.deadline_ms == 1
     alternates = tuple(map(host_number, claim.alternates))
     return Claim(
@@ -124,6 +129,7 @@ def _claim(claim: Any, host_number: Callable[[str | None], int]) -> Claim:
         str(claim.role),
         claim.orphan_ms is not None,
         alternates,
+        _move(migrations, claim.move),
     )
 
 
@@ -143,5 +149,5 @@ def _running(host: int, claim: Running) -> RunningClaim:
         *(INSTANCE, claim.attempt, claim.is_confirmed, name_of(host), {name_of(host): SMALL}),
         *("INSTANCE", "p", "u", "req-1"),
         role=role,
-        migration=None if role is ClaimRole.ONLY else MIGRATION,
+        migration=MIGRATIONS[claim.move - 1] if claim.move else None,
     )

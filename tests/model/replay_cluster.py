@@ -21,7 +21,7 @@ from tests.model.actions import (
 from tests.model.explore import TO_BE_FORGOTTEN
 from tests.model.real_cluster import LAST, RealCluster, name_of
 from tests.model.replay import FAULT_SHARE, LENGTH, choose
-from tests.model.requests import Plan, begin
+from tests.model.requests import AGAIN, Plan, begin
 from tests.model.state import ALIVE, OFF, REPORTED, Agent, Record, State
 from tests.support.conductor.simulated_cluster import CTXT, HORIZON_MS
 from tests.support.simulation.moves_cluster import FLAVORS, SPEC
@@ -147,7 +147,10 @@ class ClusterReplay:
         uuid = self._cluster.uuid
         if record.step == "begin_move":
             store = self._cluster.places[record.move.source_partition].store
-            ref, migration = ClaimRef(uuid, record.move.source_attempt), self._cluster.consumers[uuid][1]
+            ref, migration = (
+                ClaimRef(uuid, record.move.source_attempt),
+                self._cluster.consumers[uuid][record.move.number],
+            )
             return lambda: store.begin_moves([ref], [migration])
         hosts = (0, 1) if record.step == "select" else (1,)
         intent = Intent(uuid, record.attempt, [Candidate(f"{name_of(host)}/n") for host in hosts])
@@ -250,16 +253,18 @@ class ClusterReplay:
         self._cluster.places[int(partition or 0)].store.reap(dead_after_ms=None, tombstone_ms=10 * HORIZON_MS)
 
     def request(self, name: str) -> None:
-        cluster = self._cluster
+        cluster, record = self._cluster, self.state.record
+        hosts = [host for host in self._plan.site.destination if record is None or host != record.host]
         requests: dict[str, Callable[[], None]] = {
             "boot": cluster.boot,
             "delete": lambda: cluster.delete([cluster.uuid]),
-            "migrate": lambda: cluster.migrate_to(1 if len(self._plan.site.destination) == 1 else None),
-            "live-migrate": lambda: cluster.move("live-migrate", 0, "h2", SPEC),
+            "migrate": lambda: cluster.migrate_to(hosts[0] if len(hosts) == 1 else None),
+            "live-migrate": lambda: cluster.move("live-migrate", 0, name_of(hosts[0]), SPEC),
             "resize": lambda: cluster.move("resize", 0, None, FLAVORS["m1.2"]),
             "evacuate": lambda: cluster.move("evacuate", 0, None, SPEC),
         }
-        requests.get(name, lambda: cluster.end_move(name, 0))()
+        verb = name.removesuffix(AGAIN)
+        requests.get(verb, lambda: cluster.end_move(verb, 0))()
 
     def forget_claims(self, partition: str | None) -> None:
         number = int(partition or 0)

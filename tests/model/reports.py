@@ -44,7 +44,7 @@ def apply_report(record: Record, report: Report) -> Record:
         return record._replace(step="settle") if _is_forgotten(record, report) else record
     if report.attempt < record.attempt or record.host != report.host or _is_before_return(record, report):
         return record
-    if _is_ended_by_mistake(record, report):
+    if _is_ended_by_mistake(record, report) or follows_later_move(record, report):
         return to.settle_later(record, report.transition)
     has_ended = record.has_ended(report.attempt) and not (to.moves_live(record) and record.step == "terminate")
     settles = record.step == "settle" and report.kind in HAS_GUEST
@@ -62,7 +62,11 @@ def _is_ended_by_mistake(record: Record, report: Report) -> bool:
 def _apply_current(record: Record, report: Report) -> Record:
     """Return the record after a report of its current attempt."""
     if record.status == "DELETING" and record.step != "resume":
-        if record.step != "terminate" or report.kind not in ENDED_BY_REQUEST:
+        if report.kind not in ENDED_BY_REQUEST:
+            return record
+        if record.step == "end_source" and record.is_at_source:
+            return to.end_source(record)
+        if record.step != "terminate":
             return record
         return to.finish_deletion(record) if record.is_certain else record._replace(step="abort")
     if record.step in ASKING and report.kind in HAS_GUEST:
@@ -77,7 +81,7 @@ def _is_forgotten(record: Record, report: Report) -> bool:
 
 
 def _is_before_return(record: Record, report: Report) -> bool:
-    if report.is_held and record.moving is None:  # of a move that is over, or that this store forgot
+    if report.held_for and record.moving is None:  # of a move that is over, or that this store forgot
         return False
     is_built = record.status == "BUILDING" or (record.status == "RESIZE" and record.step in BUILT)
     has_returned = record.attempt < record.last_attempt and not is_built
@@ -86,7 +90,7 @@ def _is_before_return(record: Record, report: Report) -> bool:
 
 def _apply_alone(record: Record, report: Report) -> Record:
     if report.kind in HAS_GUEST:
-        return _start_again(record, report) if report.is_held else _apply_state(record, report)
+        return _start_again(record, report) if report.held_for else _apply_state(record, report)
     if report.kind == "incoming":
         is_unknown = record.status in ("BUILDING", "ERROR") and record.step in (*BUILT, "done")
         return to.end_attempt(record, "failed")._replace(step="terminate", status="ERROR") if is_unknown else record
@@ -126,7 +130,7 @@ def expects_stopped(record: Record, attempt: int) -> bool:
 def is_surprise(record: Record, attempt: Attempt) -> bool:
     """Return whether the reminder of a guest may change the record; hosts remind of all that followed messages."""
     follows_lost = record.step == "done" and attempt.transition > record.transition_number
-    return follows_lost or (attempt.is_held and not expects_stopped(record, attempt.number))
+    return follows_lost or (attempt.held_for and not expects_stopped(record, attempt.number))
 
 
 def _start_again(record: Record, report: Report) -> Record:
@@ -144,12 +148,23 @@ def _start_again(record: Record, report: Report) -> Record:
 def _apply_source(record: Record, report: Report) -> Record | None:
     if record.moving is None or report.kind == "incoming":  # late: it has run since
         return None
+    if follows_later_move(record, report):
+        return to.settle_returned(record._replace(last_attempt=report.transition))
     has_guest = report.kind in HAS_GUEST
     if has_guest and report.transition > record.transition_number and record.step in FOLLOWING:
         return _follow_lost_move(record._replace(last_attempt=report.transition), report)
     if record.move.kind == "live":
         return _apply_live_source(record, report)
     return _follow_source(record, report) if has_guest else to.end_source(record)
+
+
+def follows_later_move(record: Record, report: Report) -> bool:
+    """Return whether the host stopped the guest for a later move, which the record has lost."""
+    recorded = record.moving
+    if recorded is None or record.status == "DELETING" or report.held_for in (0, recorded.number):
+        return False
+    follows = report.kind == "stopped" and report.transition >= record.transition_number
+    return follows and holds("a report of a later move settles the record")
 
 
 FOLLOWING = ("stop_source", "copy", "end_source")
@@ -227,7 +242,7 @@ def _apply_destination(record: Record, report: Report) -> Record:
     is_built = record.status == "RESIZE" and record.step in BUILT
     if record.step == "stop_destination" and report.kind == "stopped":
         return to.start_source(record)
-    if report.is_held and not expects_stopped(record, report.attempt):  # this store forgot that it returns
+    if report.held_for and not expects_stopped(record, report.attempt):  # this store forgot that it returns
         numbered = record._replace(last_attempt=max(record.last_attempt, report.transition))
         return to.revert_move(numbered, by_request=record.status == "VERIFY_RESIZE")
     if report.kind in HAS_GUEST:
@@ -297,12 +312,12 @@ def _revive(record: Record) -> Record | None:
     return revived._replace(step="cast", status="BUILDING", is_second_try=False)
 
 
-def knows_move(record: Record, *, moves: bool) -> bool:
+def knows_move(record: Record, move: int) -> bool:
     """Return whether the record knows the move of which the claim is an end, if it is one."""
-    if not moves or record.moving is not None:
+    if not move or (record.moving is not None and record.moving.number == move):
         return True
     existing = record.migration
-    return existing is not None and existing.kind != "evacuation" and existing.source_attempt != record.attempt
+    return existing is not None and existing.number == move and existing.source_attempt != record.attempt
 
 
 def compare_source(record: Record, lookup: Found) -> Record | None:

@@ -9,6 +9,8 @@ from tests.model import transitions as to
 from tests.model.saga import Site
 from tests.model.state import ALIVE, FOREIGN, NOWHERE, OPEN, Agent, Attempt, Claim, Left, Migration, Record, State
 
+AGAIN = " again"  # of a request about the second migration
+MOVES = {"migrate": "cold", "resize": "resize", "live-migrate": "live"}
 ENDED = (*verbs.ENDS, "unknown")
 
 
@@ -46,7 +48,13 @@ def request(state: State, name: str) -> State | None:
         return None
     if name == "evacuate":
         return _evacuate(state, state.record)
-    changed = CHANGES[name](state.record)
+    verb, is_second = name.removesuffix(AGAIN), name.endswith(AGAIN)
+    if verb in MOVES:
+        changed = _begin(state.record, MOVES[verb], 1 + is_second)
+    else:
+        last = state.record.migration
+        is_of_other = is_second and (last is None or last.number == 1)
+        changed = None if is_of_other else CHANGES[verb](state.record)
     return None if changed is None else state._replace(record=changed)
 
 
@@ -68,12 +76,10 @@ def _delete(record: Record) -> Record | None:
     return deleting._replace(step="terminate" if record.status in reports.ON_HOST else "abort")
 
 
-def _begin(kind: str) -> Callable[[Record], Record | None]:
-    def change(record: Record) -> Record | None:
-        is_movable = record.status == "ACTIVE" and record.step == "done" and record.migration is None
-        return to.begin_move(record, kind) if is_movable else None
-
-    return change
+def _begin(record: Record, kind: str, number: int) -> Record | None:
+    rests = record.status == "ACTIVE" and record.step == "done"
+    is_next = number == 1 if record.migration is None else record.migration.has_ended and number == 2
+    return to.begin_move(record, kind, number) if rests and is_next else None
 
 
 def _is_finished(record: Record) -> bool:
@@ -148,9 +154,6 @@ def _lost(record: Record, answer: str) -> Record | None:
 
 CHANGES: dict[str, Callable[[Record], Record | None]] = {
     "delete": _delete,
-    "migrate": _begin("cold"),
-    "resize": _begin("resize"),
-    "live-migrate": _begin("live"),
     "confirm": _confirm,
     "revert": _revert,
     "abort": _abort,

@@ -67,6 +67,8 @@ def _select(state: State, record: Record, site: Site) -> Iterator[Outcome]:
         yield _outcome("gives the aborted migration up", state, _fail_selection(record))
         return
     candidates = site.boot if record.step == "select" else site.destination
+    if record.moving is not None and record.moving.kind != "resize":
+        candidates = tuple(host for host in candidates if host != record.moving.source)
     if to.moves_live(record) and record.history:  # each destination is tried once
         candidates = ()
     if not candidates:
@@ -173,8 +175,8 @@ def _destination(record: Record) -> int | None:
 
 
 def _build_message(record: Record) -> Message:
-    role = "destination" if record.moving is not None else "only"
-    return Message("build", record.host, record.attempt, role=role, partition=record.partition)
+    role, move = ("only", 0) if record.moving is None else ("destination", record.moving.number)
+    return Message("build", record.host, record.attempt, role=role, partition=record.partition, move=move)
 
 
 def _cast(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
@@ -332,7 +334,8 @@ def _handle_confirmed(state: State, record: Record) -> Outcome:
 
 def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     state, source, own = _list_claims(state, record.partition)
-    if source is not None and record.moving is None and holds("settling adopts unknown moves"):
+    own_move = 0 if record.moving is None else record.moving.number
+    if source is not None and source.move != own_move and holds("settling adopts unknown moves"):
         yield from _settle_unknown_move(state, record, source, own)
     elif own is not None:
         yield from _adopt(state, record, own)
@@ -382,10 +385,12 @@ def _settle_unknown_move(
     elif destination is not None and record.evacuation is not None:
         ended = to.finish(record, "ACTIVE")._replace(status=record.status, step="settle")
         yield _outcome("ends the evacuation", state, ended)
+    elif destination is not None and record.moving is not None:
+        yield _outcome("settles without its move", state, to.settle_without_move(record))
     elif destination is not None:
         yield from _rebuild_move(state, record, source, destination)
     else:
-        store, answer = verbs.end_move(state.stores[record.partition], source.attempt)
+        store, answer = verbs.end_move(state.stores[record.partition], source.attempt, source.move)
         state = state.with_store(store)
         if answer == "confirmed":
             yield from _adopt(state, record, source._replace(role="only"))
@@ -397,6 +402,10 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
     if state.agents[own.host].life != ALIVE:
         yield _outcome("waits for the agent of the destination", state, record)
         return
+    for claim in (own, source):
+        if holds("a move that has ended holds no guest") and _is_held_for_other(state, claim, own.move or source.move):
+            yield _free(state, record, claim)
+            return
     guest = _guest_of(state, own)
     if guest not in ("running", "to start") and state.agents[source.host].life != ALIVE:
         yield _outcome("waits for the agent of the source", state, record)
@@ -406,6 +415,7 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
     kind, status = "live" if guest == "incoming" else "cold", "preparing" if goes_on else "reverting"
     migration = Migration(
         *(kind, status, source.host, source.attempt, own.attempt),
+        number=own.move or source.move,
         has_reason=not goes_on,
         was_stopped=record.was_stopped,
         source_partition=record.partition,
@@ -425,6 +435,25 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         partition=state.store_of(own.host).partition,
     )
     yield _outcome("rebuilds the move", state, moving)
+
+
+def _is_held_for_other(state: State, claim: verbs.Claim, move: int) -> bool:
+    attempt = journalled(state.agents[claim.host], claim.attempt)
+    return attempt is not None and attempt.is_live and attempt.held_for not in (0, move)
+
+
+def _free(state: State, record: Record, claim: verbs.Claim) -> Outcome:
+    """Tell a host that the move is over for which it stopped its guest, unless the partition may have forgotten it."""
+    attempt, store = journalled(state.agents[claim.host], claim.attempt), state.store_of(claim.host)
+    assert attempt is not None
+    if state.agents[claim.host].life != ALIVE:
+        return _outcome("waits for the agent of the source", state, record)
+    if attempt.held_for not in store.ended_moves and verbs.may_have_forgotten(store):
+        return _outcome("waits for the hosts of a move", state, record)
+    freed = record._replace(last_attempt=max(record.last_attempt, attempt.transition) + 1)
+    number, partition = freed.transition_number, store.partition
+    message = Message("change", claim.host, claim.attempt, "stop", "only", number, partition, attempt.held_for)
+    return _outcome("frees a guest of an ended move", state, freed, message)
 
 
 def _guest_of(state: State, claim: verbs.Claim) -> str:
@@ -457,8 +486,8 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
     adopted = to.assign_host(record, claim.attempt, claim.host, claim.alternates)
     agent = state.agents[claim.host]
     attempt = journalled(agent, claim.attempt) if agent.life == ALIVE else None
-    if attempt is not None and attempt.is_held and record.moving is None:
-        store, answer = verbs.end_move(state.stores[record.partition], claim.attempt)
+    if attempt is not None and attempt.held_for and record.moving is None:
+        store, answer = verbs.end_move(state.stores[record.partition], claim.attempt, attempt.held_for)
         if answer != "confirmed":
             return
         state = state.with_store(store)
@@ -491,7 +520,8 @@ def _continue_without(state: State, record: Record) -> Iterator[Outcome]:
 
 
 def _begin_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
-    store, answer = verbs.begin_move(state.stores[record.move.source_partition], record.move.source_attempt)
+    move = record.move
+    store, answer = verbs.begin_move(state.stores[move.source_partition], move.source_attempt, move.number)
     state = state.with_store(store)
     if answer == "confirmed":
         is_deleting = record.status == "DELETING"
@@ -514,7 +544,8 @@ def _end_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         if destination is not None:
             yield _outcome("settles with a destination", state, to.settle_without_move(record))
             return
-    store, answer = verbs.end_move(state.stores[record.move.source_partition], record.move.source_attempt)
+    move = record.move
+    store, answer = verbs.end_move(state.stores[move.source_partition], move.source_attempt, move.number)
     state = state.with_store(store)
     if answer == "confirmed":
         yield _outcome("ends the move", state, to.resume(record))
@@ -524,7 +555,7 @@ def _end_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         yield _outcome("settles with a destination", state, to.settle_without_move(record))
     elif answer == "conflict":
         yield _outcome("finds another attempt", state, record._replace(step="abort"))
-    elif answer in ENDED:
+    elif answer in ENDED and answer != "ended":
         yield _outcome("has lost its source", state, to.end_source(record))
     else:
         yield _outcome("settles without its move", state, to.settle_returned(record))
@@ -542,15 +573,18 @@ def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Re
             if role == "source"
             else (record.host, record.attempt, record.partition)
         )
-        message = Message("change", host, attempt, action_of(record), role, record.transition_number, partition)
+        message = Message(
+            *("change", host, attempt, action_of(record), role, record.transition_number, partition),
+            move=move.number,
+        )
         yield _outcome(f"asks its {label}: {message.action}", state, record, message)
         store, lookup = verbs.find(state.stores[partition], attempt)
         answer = lookup.end or lookup.answer
         checked = record
         if answer in ENDED:
             checked = on_end(record)
-        elif answer == "confirmed" and not lookup.moves and role == "source":
-            begun_store, answer = verbs.begin_move(store, attempt)
+        elif answer == "confirmed" and not lookup.move and role == "source":
+            begun_store, answer = verbs.begin_move(store, attempt, move.number)
             is_forgotten = answer == "confirmed" and holds("a forgotten move begins again")
             store, checked = (begun_store, record) if is_forgotten else (store, to.settle_returned(record))
         yield _outcome(f"checks the claim on its {label}", state.with_store(store), checked)
@@ -616,7 +650,12 @@ def _prepare_copy(state: State, record: Record, _site: Site) -> Iterator[Outcome
             yield _outcome("fails the check at the destination", state, to.give_up(record))
             return
         record = to.with_migration(record, is_checked=True)
-    message = Message("incoming", record.host, record.attempt, role="destination", partition=record.partition)
+    message = Message(
+        *("incoming", record.host, record.attempt),
+        role="destination",
+        partition=record.partition,
+        move=record.move.number,
+    )
     yield _outcome("prepares the destination", state, record, message)
 
 
@@ -624,7 +663,7 @@ def _copy_message(record: Record, site: Site) -> Message:
     move = record.move
     role = POST_COPY if site.post_copy else ""
     action, partition = move.request or "start", move.source_partition
-    return Message("copy", move.source, move.source_attempt, action, role, record.attempt, partition)
+    return Message("copy", move.source, move.source_attempt, action, role, record.attempt, partition, move.number)
 
 
 def _copy(state: State, record: Record, site: Site) -> Iterator[Outcome]:
@@ -633,7 +672,7 @@ def _copy(state: State, record: Record, site: Site) -> Iterator[Outcome]:
 
 
 def _switch(state: State, record: Record, site: Site) -> Iterator[Outcome]:
-    message = _change_message(record, "run")._replace(role="destination")
+    message = _change_message(record, "run")._replace(role="destination", move=record.move.number)
     if record.move.is_resumed and record.move.phase != "done":
         message = _copy_message(record, site)
     yield _outcome("asks the destination to run", state, record, message)
@@ -664,15 +703,15 @@ def compare(state: State) -> Iterator[Outcome]:
         return
     store, lookup = verbs.find(state.stores[record.partition], record.attempt)
     state = state.with_store(store)
-    existing = reports.knows_move(record, moves=lookup.moves)
+    existing = reports.knows_move(record, lookup.move)
     changed = reports.compare_own(record, lookup, is_moves_known=existing)
     if record.status == "ERROR" and changed is not None and changed.step == "cast":
         changed = changed if state.agents[record.host].life == ALIVE else None
     if changed is None and record.moving is not None:
         store, lookup = verbs.find(state.stores[record.move.source_partition], record.move.source_attempt)
-        is_forgotten = lookup.answer == "confirmed" and not lookup.moves
+        is_forgotten = lookup.answer == "confirmed" and not lookup.move
         if is_forgotten and holds("a comparison begins a forgotten move again"):
-            store, _answer = verbs.begin_move(store, record.move.source_attempt)
+            store, _answer = verbs.begin_move(store, record.move.source_attempt, record.move.number)
         state = state.with_store(store)
         changed = reports.compare_source(record, lookup)
     yield _outcome("compares with the claims", state, changed or record)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of the modelled cluster: one instance, two or three hosts, one migration; small tuples, which hash quickly.
+"""State of the modelled cluster: one instance, two or three hosts, one or two migrations; small tuples hash quickly.
 
 The hosts are in one partition or in two, which are numbered, and each have a store. The words are those of the code
 where it has one: statuses, steps, answers and stages. A missing number is 0, a missing word "".
@@ -26,7 +26,10 @@ UNREPORTED, REPORTED, ASKED_AGAIN = 0, 1, 2
 
 
 class Claim(NamedTuple):
-    """A live claim. ``state`` is prepared, overdue (prepared, past its deadline), confirmed or unverified."""
+    """A live claim. ``state`` is prepared, overdue (prepared, past its deadline), confirmed or unverified.
+
+    ``move`` is the migration of which it is an end.
+    """
 
     attempt: int
     host: int
@@ -34,14 +37,15 @@ class Claim(NamedTuple):
     role: str = "only"
     is_orphan: bool = False
     alternates: tuple[int, ...] = ()
+    move: int = 0
 
 
 class Store(NamedTuple):
-    """A partition with its number. ``ended`` are the tombstones, ``migration_ended`` that of the migration."""
+    """A partition with its number. ``ended`` are the tombstones, ``ended_moves`` those of migrations."""
 
     claims: tuple[Claim, ...] = ()
     ended: tuple[tuple[int, str], ...] = ()
-    migration_ended: bool = False
+    ended_moves: tuple[int, ...] = ()
     opened: tuple[int, ...] = (OPEN, OPEN)
     awaited: tuple[bool, ...] = (False, False)
     partition: int = 0
@@ -58,8 +62,8 @@ class Copy(NamedTuple):
 class Attempt(NamedTuple):
     """An attempt in an agent's journal, with its guest: "", running, off, paused, or excepted by a fence.
 
-    ``is_held``: it was stopped for a move. ``is_settled`` and ``is_copying`` are lost with the agent's process.
-    ``has_disk``: it has the disk.
+    ``move`` is that of its role, ``held_for`` the one for which it was stopped. ``is_settled`` and ``is_copying`` are
+    lost with the agent's process. ``has_disk``: it has the disk.
     """
 
     number: int
@@ -73,9 +77,10 @@ class Attempt(NamedTuple):
     is_incoming: bool = False
     copy: Copy | None = None
     is_copying: bool = False
-    is_held: bool = False
+    held_for: int = 0
     guest: str = ""
     has_disk: bool = False
+    move: int = 0
 
     @property
     def is_live(self) -> bool:
@@ -109,6 +114,7 @@ class Migration(NamedTuple):
     has_reason: bool = False
     was_stopped: bool = False
     source_partition: int = 0
+    number: int = 1
 
     @property
     def has_ended(self) -> bool:
@@ -179,6 +185,7 @@ class Message(NamedTuple):
     role: str = ""
     number: int = 0
     partition: int | None = None
+    move: int = 0
 
 
 class Snapshot(NamedTuple):

@@ -58,6 +58,9 @@ FOUND = {
 FOUND_AT_LENGTH = {
     "a move that does not begin leaves the instance where it is": ("deleted migration", "crash", NEVER_RESTS, 26),
     "an ended migration never begins again": ("reverted migration, an outage", "late message", NEVER_RESTS, 22),
+    "a guest that is off for another move is not started": ("two confirmed migrations", "loss", RUNS_TWICE, 31),
+    "a move that has ended holds no guest": ("two confirmed migrations", "loss", NEVER_RESTS, 30),
+    "a report of a later move settles the record": ("two confirmed migrations", "loss", NEVER_RESTS, 18),
 }
 # Where a host is lost and fenced during the move: the plan, the promise, and the length of the trace.
 FOUND_BY_FENCE = {
@@ -82,7 +85,7 @@ UNSEEN = {
     "a build does not end the source of its move": f"{_NO_TRACE}: the number of the move spares the source too",
     "a guest that was only to be copied has not run": f"{_NO_TRACE}: it takes a loss and a late message",
     "a late build starts nothing": f"{_NO_TRACE}: the store refuses the late attempt too",
-    "an old stop is no answer": f"{_NO_TRACE}, with one migration",
+    "an old stop is no answer": f"{_NO_TRACE}, with one migration or two",
     "an unknown claim gets a tombstone": _NO_TRACE,
     "no audit ends a reported claim": _NO_TRACE,
     "no claims before the audit": f"{_NO_TRACE}: it prevents excess, and the model has no amounts",

@@ -96,10 +96,11 @@ def assign_host(record: Record, attempt: int, host: int, alternates: tuple[int, 
 # -- cold moves -------------------------------------------------------------------------------------------------------
 
 
-def begin_move(record: Record, kind: str) -> Record:
+def begin_move(record: Record, kind: str, number: int) -> Record:
     migration = Migration(
         *(kind, "preparing", record.host, record.attempt),
         source_partition=record.partition,
+        number=number,
     )
     moving = record._replace(step="begin_move", migration=migration)
     return moving._replace(status=building_status(moving))

@@ -18,7 +18,7 @@ class Found(NamedTuple):
 
     answer: str
     host: int = NOWHERE
-    moves: bool = False
+    move: int = 0
     end: str = ""
     partition: int = NOWHERE
 
@@ -38,6 +38,7 @@ class Running(NamedTuple):
     attempt: int
     is_confirmed: bool
     role: str
+    move: int
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -110,8 +111,8 @@ def with_end(store: Store, attempt: int, end: str) -> Store:
     return store._replace(ended=tuple(sorted({**dict(store.ended), attempt: end}.items())))
 
 
-def with_role(store: Store, claim: Claim, role: str) -> Store:
-    return with_claim(without(store, claim), claim._replace(role=role))
+def with_role(store: Store, claim: Claim, role: str, move: int = 0) -> Store:
+    return with_claim(without(store, claim), claim._replace(role=role, move=move))
 
 
 def end_claim(store: Store, claim: Claim, end: str) -> Store:
@@ -120,7 +121,7 @@ def end_claim(store: Store, claim: Claim, end: str) -> Store:
     if claim.state == "unverified":
         return store
     destination = own_claim(store)
-    if claim.role == "source" and destination is not None and destination.role == "destination":
+    if claim.role == "source" and destination is not None and destination.move == claim.move:
         store = with_role(store, destination, "only")
     return with_end(store, claim.attempt, end)
 
@@ -175,8 +176,8 @@ def prepare(
         store = end_claim(store, live, "aborted")
     elif replaces and not end_of(store, replaces):
         store = with_end(store, replaces, "aborted")
-    role = "only" if source_claim(store) is None else "destination"
-    store = with_claim(store, Claim(attempt, host, "prepared", role, alternates=rest))
+    role, move = ("only", 0) if source is None else ("destination", source.move)
+    store = with_claim(store, Claim(attempt, host, "prepared", role, alternates=rest, move=move))
     return store, Prepared("prepared", host, rest)
 
 
@@ -262,7 +263,7 @@ def find(store: Store, attempt: int) -> tuple[Store, Found]:
     """Look a claim up."""
     store, claim, answer = find_for_host(store, attempt, None)
     if claim is not None:
-        return store, Found(answer_of(claim), claim.host, claim.role != "only")
+        return store, Found(answer_of(claim), claim.host, claim.move)
     live = own_claim(store)
     answer = answer or ("closed" if may_run(store) else "unknown")
     if live is not None and live.attempt > attempt:
@@ -270,32 +271,35 @@ def find(store: Store, attempt: int) -> tuple[Store, Found]:
     return store, Found(answer)
 
 
-def begin_move(store: Store, attempt: int) -> tuple[Store, str]:
+def begin_move(store: Store, attempt: int, move: int) -> tuple[Store, str]:
     """Make a confirmed claim the source of the migration."""
     store, claim, answer = find_for_host(store, attempt, None)
     if claim is None:
         return store, answer or ("closed" if may_run(store) else "unknown")
-    if claim.state != "confirmed" or claim.role == "source":
+    if claim.state != "confirmed" or (claim.role == "source" and claim.move == move):
         return store, answer_of(claim)
-    if store.migration_ended and holds("an ended migration never begins again"):
+    if move in store.ended_moves and holds("an ended migration never begins again"):
         return store, "ended"
-    if source_claim(store) is not None:
+    other = own_claim(store) if claim.role == "source" else source_claim(store)
+    if other is not None:
         return store, "conflict"
-    return with_role(store, claim, "source"), "confirmed"
+    return with_role(store, claim, "source", move), "confirmed"
 
 
-def end_move(store: Store, attempt: int) -> tuple[Store, str]:
+def end_move(store: Store, attempt: int, move: int) -> tuple[Store, str]:
     """Make the source of the migration the only claim again."""
     store, claim, answer = find_for_host(store, attempt, None)
     if claim is None:
         return store, answer or ("closed" if may_run(store) else "unknown")
+    if claim.role == "source" and claim.move != move:
+        return store, "ended"
     if claim.role == "source" and own_claim(store) is not None and holds("a move ends once no destination has a claim"):
         return store, "conflict"
     if may_run(store):
         return store, "closed"
     if claim.role == "source":
         store = with_role(store, claim, "only")
-    return store._replace(migration_ended=True), answer_of(claim)
+    return store._replace(ended_moves=tuple(sorted({*store.ended_moves, move}))), answer_of(claim)
 
 
 def fence(store: Store, host: int) -> Store:
@@ -351,13 +355,13 @@ def vouch(store: Store, host: int, attempt: int) -> tuple[Store, str]:
     if unverified is None:
         return store, "unknown"
     live = own_claim(store)
-    vouched = Claim(attempt, host, "confirmed", _role(store, unverified.role, attempt, None))
-    if live is not None and _contradicts(store, live, vouched):
-        return store, "conflict"
-    if vouched.role == "source" and source_claim(store) is not None:
+    role, move = _move_of(store, unverified.role, unverified.move, attempt, None)
+    vouched = Claim(attempt, host, "confirmed", role, move=move)
+    others = _other_claims(store, live, vouched)
+    if any(other.attempt > attempt or _is_reported(store, other) for other in others) or _is_taken(store, vouched):
         return store, "conflict"
     store = end_claim(store, unverified, "released")
-    return with_claim(_make_room(store, live, vouched), vouched), "confirmed"
+    return with_claim(_make_room(store, live, others, vouched), vouched), "confirmed"
 
 
 def _reconcile(store: Store, host: int, claim: Running) -> tuple[Store, str]:
@@ -366,43 +370,47 @@ def _reconcile(store: Store, host: int, claim: Running) -> tuple[Store, str]:
         return _reconcile_live(*_restore_role(store, existing, claim), claim)
     if existing is not None:
         return _reconcile_elsewhere(store, existing, host, claim)
-    end = end_of(store, claim.attempt)
+    live = own_claim(store)
+    is_source = claim.role == "source" and live is not None and claim.move == live.move
+    end = dict(store.ended).get(claim.attempt, "") if is_source else end_of(store, claim.attempt)
     if end:
         return store, "aborted" if end == "unknown" else end
-    return _reconcile_unknown(store, host, claim)
+    return _reconcile_unknown(store, host, claim, live)
 
 
-def _reconcile_unknown(store: Store, host: int, claim: Running) -> tuple[Store, str]:
+def _reconcile_unknown(store: Store, host: int, claim: Running, live: Claim | None) -> tuple[Store, str]:
     """Reconcile a reported attempt that the store does not know."""
-    live = own_claim(store)
-    reported = Claim(claim.attempt, host, "confirmed", _role(store, claim.role, claim.attempt, live))
-    are_one_move = live is not None and _are_ends_of_one_move(store, live, reported)
-    if live is not None and live.attempt > claim.attempt and not are_one_move:
+    role, move = _move_of(store, claim.role, claim.move, claim.attempt, live)
+    reported = Claim(claim.attempt, host, "confirmed", role, move=move)
+    others = _other_claims(store, live, reported)
+    if any(other.attempt > claim.attempt for other in others):
         return store, "conflict"
-    is_contradicted = live is not None and not are_one_move and _is_reported(store, live)
-    is_contradicted |= reported.role == "source" and source_claim(store) is not None
+    is_contradicted = any(_is_reported(store, other) for other in others) or _is_taken(store, reported)
     if not may_have_lost_claims(store, host) or is_contradicted:
-        return _doubt(store, host, claim, reported.role, otherwise="aborted")
+        return _doubt(store, host, claim, otherwise="aborted")
     if not claim.is_confirmed:
         return with_end(store, claim.attempt, "aborted"), "aborted"
-    return with_claim(_make_room(store, live, reported), reported), "confirmed"
+    return with_claim(_make_room(store, live, others, reported), reported), "confirmed"
 
 
 def _reconcile_elsewhere(store: Store, existing: Claim, host: int, claim: Running) -> tuple[Store, str]:
     """Reconcile a reported attempt that is live on another host."""
-    role = _role(store, claim.role, claim.attempt, None)
     if claim.is_confirmed and existing.state in ("prepared", "overdue") and may_have_lost_claims(store, host):
-        return with_claim(without(store, existing), Claim(claim.attempt, host, "confirmed", role)), "confirmed"
+        role, move = _move_of(store, claim.role, claim.move, claim.attempt, None)
+        return with_claim(
+            without(store, existing), Claim(claim.attempt, host, "confirmed", role, move=move)
+        ), "confirmed"
     if claim.is_confirmed and store.opened[host] < 0:
         return store, "fenced"
-    return _doubt(store, host, claim, role, otherwise="conflict")
+    return _doubt(store, host, claim, otherwise="conflict")
 
 
-def _role(store: Store, role: str, attempt: int, live: Claim | None) -> str:
-    """Return the role of a reported attempt: as its agent knows it, or as a later attempt shows it."""
+def _move_of(store: Store, role: str, move: int, attempt: int, live: Claim | None) -> tuple[str, int]:
+    """Return (role, move) of a reported attempt: as its agent knows it, or as a later attempt shows it."""
     if live is not None and live.role == "destination" and live.attempt > attempt:
-        return "source"
-    return "only" if store.migration_ended or not holds("audits restore roles") else role
+        return "source", live.move
+    is_over = not move or move in store.ended_moves or not holds("audits restore roles")
+    return ("only", 0) if is_over else (role, move)
 
 
 def _are_ends_of_one_move(store: Store, live: Claim, claim: Claim) -> bool:
@@ -411,45 +419,64 @@ def _are_ends_of_one_move(store: Store, live: Claim, claim: Claim) -> bool:
     return claim.role == ("source" if live.attempt > claim.attempt else "destination")
 
 
+def _other_claims(store: Store, live: Claim | None, claim: Claim) -> list[Claim]:
+    """Return the claims outside the move of a forgotten one."""
+    others = [] if live is None or _are_ends_of_one_move(store, live, claim) else [live]
+    source = source_claim(store)
+    return others if source is None or source.move == claim.move else [*others, source]
+
+
+def _is_taken(store: Store, claim: Claim) -> bool:
+    """Return whether another claim is the source of the same move."""
+    source = source_claim(store)
+    return claim.role == "source" and source is not None and source.move == claim.move
+
+
 def _is_reported(store: Store, live: Claim) -> bool:
     is_reported = live.state == "confirmed" and is_open(store, live.host) and not live.is_orphan
     return is_reported and holds("no audit ends a reported claim")
 
 
-def _contradicts(store: Store, live: Claim, claim: Claim) -> bool:
-    if _are_ends_of_one_move(store, live, claim):
-        return False
-    return live.attempt > claim.attempt or _is_reported(store, live)
-
-
-def _make_room(store: Store, live: Claim | None, claim: Claim) -> Store:
+def _make_room(store: Store, live: Claim | None, others: Sequence[Claim], claim: Claim) -> Store:
     """Make the live claim the other end of a move, or end it."""
-    if live is None or claim.role == "source":
-        return store
-    if claim.role == "destination" and _are_ends_of_one_move(store, live, claim):
-        return with_role(store, live, "source")
-    return end_claim(store, live, "released" if live.state == "confirmed" else "aborted")
+    if live is not None and live not in others and claim.role == "destination":
+        store = with_role(store, live, "source", claim.move)
+    is_of_later_move = claim.role == "destination" and any(other.role == "source" for other in others)
+    for other in others:
+        store = without(store, other) if is_of_later_move else end_claim(store, other, _forgotten_end(other))
+    return store
 
 
-def _doubt(store: Store, host: int, claim: Running, role: str, *, otherwise: str) -> tuple[Store, str]:
+def _forgotten_end(claim: Claim) -> str:
+    return "released" if claim.state == "confirmed" else "aborted"
+
+
+def _doubt(store: Store, host: int, claim: Running, *, otherwise: str) -> tuple[Store, str]:
     """Count a claim that is reported as confirmed as unverified."""
     if not claim.is_confirmed:
         return store, otherwise
     if store.opened[host] == FENCED:
         return store, "fenced"
     if unverified_claim(store, claim.attempt, host) is None:
-        role = _role(store, claim.role, claim.attempt, None)
-        store = with_claim(store, Claim(claim.attempt, host, "unverified", role))
+        role, move = _move_of(store, claim.role, claim.move, claim.attempt, None)
+        store = with_claim(store, Claim(claim.attempt, host, "unverified", role, move=move))
     return store, "unverified"
 
 
 def _restore_role(store: Store, existing: Claim, claim: Running) -> tuple[Store, Claim]:
     """Make a live claim the source of the migration that its agent names, if the store forgot that."""
-    role = _role(store, claim.role, claim.attempt, None)
-    is_forgotten = role == "source" and existing.role == "only" and may_have_lost_claims(store, existing.host)
-    if not is_forgotten or source_claim(store) is not None:
+    role, move = _move_of(store, claim.role, claim.move, claim.attempt, None)
+    source = source_claim(store)
+    is_forgotten = role == "source" and existing.move != move and may_have_lost_claims(store, existing.host)
+    if not is_forgotten or (source is not None and source.move == move):
         return store, existing
-    return with_role(store, existing, "source"), existing._replace(role="source")
+    other = own_claim(store) if existing.role == "source" else source
+    if other is not None:
+        if _is_reported(store, other):
+            return store, existing
+        store = end_claim(store, other, _forgotten_end(other))
+    current = claim_of(store, existing.attempt) or existing  # the end of its source has changed its role
+    return with_role(store, current, "source", move), current._replace(role="source", move=move)
 
 
 def _reconcile_live(store: Store, live: Claim, claim: Running) -> tuple[Store, str]:
