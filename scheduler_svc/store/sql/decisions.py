@@ -13,40 +13,44 @@ from scheduler_svc.store.sql.tables import DECISIONS
 TRIM_EVERY = 16  # decisions
 
 
-def write(connection: Connection, partition: str, number: int, request_id: str, document: Mapping[str, Any]) -> None:
-    text, project = documents.encode(document), project_of(document)
-    row = {
-        "partition": partition,
-        "number": number,
-        "request": request_id,
-        "project": project,
-        "document": text,
-        "until_bytes": _until_bytes(connection, partition, number - 1) + record_bytes(request_id, project, text),
-    }
-    connection.execute(insert(DECISIONS), row)
+class SqlDecisions:
+    """Decision record of a partition; ``decision`` is the number of the newest one."""
 
+    decision: int
+    _connection: Connection
+    _name: str
 
-def trim(connection: Connection, partition: str, newest: int, most: int) -> None:
-    """Delete the oldest decisions beyond ``most`` bytes, once in TRIM_EVERY because deletes are costly."""
-    if newest % TRIM_EVERY == 0:
-        old = DECISIONS.c.until_bytes <= _until_bytes(connection, partition, newest) - most
-        connection.execute(delete(DECISIONS).where(DECISIONS.c.partition == partition, old))
+    def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
+        """Append a decision; drop the oldest beyond ``most`` bytes, once in TRIM_EVERY because deletes are costly."""
+        text, project = documents.encode(document), project_of(document)
+        until_bytes = self._until_bytes() + record_bytes(request_id, project, text)
+        self.decision += 1
+        row = {
+            "partition": self._name,
+            "number": self.decision,
+            "request": request_id,
+            "project": project,
+            "document": text,
+            "until_bytes": until_bytes,
+        }
+        self._connection.execute(insert(DECISIONS), row)
+        if self.decision % TRIM_EVERY == 0:
+            own = (DECISIONS.c.partition == self._name, DECISIONS.c.until_bytes <= until_bytes - most)
+            self._connection.execute(delete(DECISIONS).where(*own))
 
+    def decision_of(self, request_id: str, project: str | None = None) -> dict[str, Any] | None:
+        own = [DECISIONS.c.partition == self._name, DECISIONS.c.request == request_id]
+        own += [] if project is None else [DECISIONS.c.project == project]
+        query = select(DECISIONS.c.document).where(*own).order_by(DECISIONS.c.number.desc()).limit(1)
+        text = self._connection.scalar(query)
+        return None if text is None else documents.decode(text, "decision")
 
-def _until_bytes(connection: Connection, partition: str, number: int) -> int:
-    """Return the size of all decisions up to ``number``, deleted ones included."""
-    own = (DECISIONS.c.partition == partition, DECISIONS.c.number == number)
-    return connection.scalar(select(DECISIONS.c.until_bytes).where(*own)) or 0
+    def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
+        own = (DECISIONS.c.partition == self._name, DECISIONS.c.number > number)
+        rows = self._connection.execute(select(DECISIONS).where(*own).order_by(DECISIONS.c.number).limit(limit))
+        return [(row.number, row.request, documents.decode(row.document, "decision")) for row in rows]
 
-
-def newest(connection: Connection, partition: str, request_id: str, project: str | None) -> dict[str, Any] | None:
-    own = [DECISIONS.c.partition == partition, DECISIONS.c.request == request_id]
-    own += [] if project is None else [DECISIONS.c.project == project]
-    text = connection.scalar(select(DECISIONS.c.document).where(*own).order_by(DECISIONS.c.number.desc()).limit(1))
-    return None if text is None else documents.decode(text, "decision")
-
-
-def after(connection: Connection, partition: str, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
-    own = (DECISIONS.c.partition == partition, DECISIONS.c.number > number)
-    rows = connection.execute(select(DECISIONS).where(*own).order_by(DECISIONS.c.number).limit(limit))
-    return [(row.number, row.request, documents.decode(row.document, "decision")) for row in rows]
+    def _until_bytes(self) -> int:
+        """Return the size of all decisions so far, deleted ones included."""
+        own = (DECISIONS.c.partition == self._name, DECISIONS.c.number == self.decision)
+        return self._connection.scalar(select(DECISIONS.c.until_bytes).where(*own)) or 0

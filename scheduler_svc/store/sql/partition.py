@@ -2,7 +2,7 @@
 """The state of a partition in tables, within one transaction."""
 
 import json
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping
 from typing import Any, Unpack
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, or_, select, true, update
@@ -12,7 +12,8 @@ from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import namespaces
 from scheduler_svc.store.codecs import STATE
-from scheduler_svc.store.sql import codecs, decisions, log, sizes
+from scheduler_svc.store.sql import log, sizes
+from scheduler_svc.store.sql.decisions import SqlDecisions
 from scheduler_svc.store.sql.rows import ColumnView, DerivedColumns, SqlRows
 from scheduler_svc.store.sql.tables import (
     CONSUMERS,
@@ -23,30 +24,22 @@ from scheduler_svc.store.sql.tables import (
     SERVICES,
     STATES,
     TALLIES,
+    VIEWS,
 )
 from scheduler_svc.store.tallies import Tally
 from scheduler_svc.store.verbs.contents import ALL, RowNames
 from scheduler_svc.store.verbs.whole_partition import WholePartition
 
-COUNTERS = (
-    "epoch",
-    "position",
-    "decision",
-    "time_ms",
-    "clock_ms",
-    "generation_base",
-    "vocabulary",
-)  # columns of a partition's row
+COUNTERS = tuple(str(column.key) for column in PARTITIONS.c if column.key not in ("name", "identity"))
 
 
-class SqlPartition(WholePartition):
+class SqlPartition(SqlDecisions, WholePartition):
     """The data of a partition that one transaction reads and will write.
 
     ``meta`` is the partition's row. ``whole``, ``documents`` and ``claim_locations`` read whole tables, other methods
     single rows.
     """
 
-    decision: int  # number of the newest one
     awaited: MutableMapping[str, bool]
 
     def __init__(self, connection: Connection, meta: Mapping[str, Any], *, log_length: int, by_group: bool) -> None:
@@ -60,12 +53,10 @@ class SqlPartition(WholePartition):
         self._entries: list[LogEntry] = []
         self._awaits: bool | None = None
         self.by_group = by_group
-        self._rows = {
-            table: SqlRows(connection, table, self._name, columns, DERIVED.get(table))
-            for table, columns in codecs.CODECS.items()
-        }
-        for attribute, (column, _codec) in codecs.VIEWS.items():
-            setattr(self, attribute, ColumnView(self._rows[column.table], column))
+        tables = dict.fromkeys(column.table for column in VIEWS.values())
+        self._rows = {table: SqlRows(connection, table, self._name, DERIVED.get(table)) for table in tables}
+        for mapping, column in VIEWS.items():
+            setattr(self, mapping, ColumnView(self._rows[column.table], column))
 
     def finish(self) -> bool:
         """Write everything that the verb changed; return whether the log grew."""
@@ -189,21 +180,10 @@ class SqlPartition(WholePartition):
         page = [name.removeprefix(head) for name in self._rows[table].names(after, limit + 1)]
         return page[:limit], page[limit - 1] if len(page) > limit else None
 
-    def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
-        self.decision += 1
-        decisions.write(self._connection, self._name, self.decision, request_id, document)
-        decisions.trim(self._connection, self._name, self.decision, most)
-
-    def decision_of(self, request_id: str, project: str | None = None) -> dict[str, Any] | None:
-        return decisions.newest(self._connection, self._name, request_id, project)
-
-    def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
-        return decisions.after(self._connection, self._name, number, limit)
-
     def whole(self, mapping: str) -> Mapping[str, Any]:
-        column, codec = codecs.VIEWS[mapping]
+        column = VIEWS[mapping]
         query = select(column.table.c.name, column).where(column.table.c.partition == self._name, column.is_not(None))
-        return {name: codec.decode(raw) for name, raw in self._connection.execute(query)}
+        return {name: column.info["codec"].decode(raw) for name, raw in self._connection.execute(query)}
 
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
         head = namespaces.entry_of(namespace, "")

@@ -52,13 +52,12 @@ class SqlRows:
         connection: Connection,
         table: Table,
         partition: str,
-        codecs: Mapping[str, Codec],
         derive: DerivedColumns | None = None,
     ) -> None:
         self._connection = connection
         self._table = table
         self._partition = partition
-        self._codecs = codecs
+        self._codecs = _codecs(table)
         self._derive = derive
         self._rows: dict[str, SqlRow] = {}
 
@@ -142,6 +141,11 @@ class SqlRows:
         derived = self._derive(name, unchanged | encoded) if self._derive else {}
         head = {"partition": self._partition, "name": name}
         return head | unchanged | encoded | {key: value for key, value in derived.items() if value is not None}
+
+
+@cache
+def _codecs(table: Table) -> Mapping[str, Codec]:
+    return {str(column.key): column.info["codec"] for column in table.c if column.info}
 
 
 @cache

@@ -5,6 +5,8 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, PrimaryKeyConstraint, Table, Text
 
+from scheduler_svc.store.codecs import CLAIM, ENDS, JSON, PIN, PLAIN, PROVIDER, REPORT, SERVICE, STATE, Codec
+
 METADATA = MetaData()
 
 # Names compare byte by byte, as in Python and Redis, so that page markers mean the same in all backends.
@@ -14,6 +16,11 @@ NAME = Text().with_variant(Text(collation="C"), "postgresql")
 def _table(name: str, *columns: Column[Any]) -> Table:
     head = (Column("partition", NAME, nullable=False), Column("name", NAME, nullable=False))
     return Table(name, METADATA, *head, *columns, PrimaryKeyConstraint("partition", "name"))
+
+
+def _view(mapping: str, name: str, kind: Any, codec: Codec = PLAIN) -> Column[Any]:
+    """Return the column with the values of a mapping of PartitionStorage, or of ``awaited``."""
+    return Column(name, kind, info={"mapping": mapping, "codec": codec})
 
 
 PARTITIONS = Table(
@@ -31,48 +38,50 @@ PARTITIONS = Table(
         "vocabulary", BigInteger, nullable=False, server_default="0"
     ),  # position of the last change of a trait or resource class
 )
+# The first tables are in the order of the arguments of PartitionStorage.prefetch.
 CONSUMERS = _table(
     "consumers",
-    Column("claim", Text),
-    Column("deadline_ms", BigInteger),  # null also for a claim that waits for its host's audit
-    Column("ends", Text),  # {attempt: end}
-    Column("ended_ms", BigInteger),
-    Column("unverified", Integer),  # number of its unverified claims, which are rows of their own
-    Column("source", NAME),  # migration that holds the source of its move
+    _view("claims", "claim", Text, CLAIM),
+    _view("deadlines", "deadline_ms", BigInteger),  # null also for a claim that waits for its host's audit
+    _view("ended", "ends", Text, ENDS),
+    _view("ended_at", "ended_ms", BigInteger),
+    _view("unverified", "unverified", Integer),  # number of its unverified claims, which are rows of their own
+    _view("sources", "source", NAME),  # migration that holds the source of its move
     Column("host", NAME),  # the service host of its claim
     Column("claim_location", NAME),  # node|consumer
 )
 PROVIDERS = _table(
     "providers",
-    Column("document", Text),
-    Column("capacity", Text),
-    Column("used", Text),
-    Column("changed", BigInteger),
-    Column("eligible", BigInteger),
-    Column("excess", Text),
-    Column("generation", BigInteger),  # increments since the epoch began
-    Column("children", Text),  # ids of the API's providers directly below
+    _view("providers", "document", Text, PROVIDER),
+    _view("capacity", "capacity", Text, JSON),
+    _view("used", "used", Text, JSON),
+    _view("changed", "changed", BigInteger),
+    _view("eligible", "eligible", BigInteger),
+    _view("excess", "excess", Text, JSON),
+    _view("generations", "generation", BigInteger),  # increments since the epoch began
+    _view("children", "children", Text, JSON),  # ids of the API's providers directly below
 )
-PROVIDER_NAMES = _table("provider_names", Column("provider", NAME))  # name of an API-owned provider -> its id
 SERVICES = _table(
     "services",
-    Column("document", Text),
-    Column("report", Text),  # last applied report
-    Column("beat_ms", BigInteger),
-    Column("alive", Boolean),
-    Column("opened", BigInteger),
-    Column("awaited", Boolean),
-    Column("clock_offset", Text),  # [ms ahead of the server, time of the note]
+    _view("services", "document", Text, SERVICE),
+    _view("reports", "report", Text, REPORT),
+    _view("beats", "beat_ms", BigInteger),
+    _view("alive", "alive", Boolean),
+    _view("opened", "opened", BigInteger),
+    _view("awaited", "awaited", Boolean),
+    _view("clock_offsets", "clock_offset", Text, JSON),  # [ms ahead of the server, time of the note]
 )
-HOLDERS = _table("holders", Column("present", Integer))  # provider|claim, see allocations.holder_keys
+GROUPS = _table("server_groups", _view("groups", "hosts", Text, JSON))
+PROVIDER_NAMES = _table("provider_names", _view("provider_names", "provider", NAME))
+HOLDERS = _table("holders", _view("holders", "present", Integer))  # provider|claim, see allocations.holder_keys
 TALLIES = _table(  # see tallies.key_of
     "tallies",
-    Column("tally", Text),
+    _view("tallies", "tally", Text, JSON),
     Column("project", NAME, nullable=False),
 )
-GROUPS = _table("server_groups", Column("hosts", Text))
-PINS = _table("pins", Column("pinned", Text), Column("until_ms", BigInteger))
-STATES = _table("states", Column("document", Text))  # names as in namespaces.entry_of
+PINS = _table("pins", _view("pins", "pinned", Text, PIN), Column("until_ms", BigInteger))
+STATES = _table("states", _view("states", "document", Text, STATE))  # names as in namespaces.entry_of
+VIEWS = {column.info["mapping"]: column for table in METADATA.tables.values() for column in table.c if column.info}
 LOG = Table(
     "log",
     METADATA,
