@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from scheduler_svc.core.records import Claim
-from scheduler_svc.store import documents
+from scheduler_svc.store import documents, registrations
 from scheduler_svc.store.namespaces import Versioned
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.registrations import AppliedReport
@@ -27,12 +27,15 @@ def _encode_claim(claim: Claim) -> str:
 
 
 def _encode_report(applied: AppliedReport) -> str:
-    return documents.encode({**asdict(applied), "schema": SCHEMA})
+    members = asdict(applied) | {"schema": SCHEMA}
+    members["issued"] = registrations.issued(members.pop("incarnation"))  # it exceeds Lua's exact integers
+    return documents.encode(members)
 
 
 def _decode_report(text: str) -> AppliedReport:
     raw = documents.decode(text, "report")
-    return AppliedReport(raw["incarnation"], raw["sequence"], tuple(raw["nodes"]), raw["agent"], raw["returned_ms"])
+    number = registrations.incarnation(*raw["issued"])
+    return AppliedReport(number, raw["sequence"], tuple(raw["nodes"]), raw["agent"], raw.get("returned_ms"))
 
 
 def _encode_pin(pin: tuple[str, int]) -> str:

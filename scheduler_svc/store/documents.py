@@ -45,27 +45,11 @@ def decode_state(text: str | bytes) -> tuple[int, dict[str, Any]]:
 def decode_claim(text: str | bytes) -> Claim:
     """Decode a live claim. Alternates are one space-separated string, because Lua encodes [] as {}."""
     raw = decode(text, "claim")
-    group = raw.get("group")
-    return Claim(
-        consumer=raw["consumer"],
-        attempt=raw["attempt"],
-        generation=raw["generation"],
-        type=raw["type"],
-        project=raw["project"],
-        user=raw["user"],
-        state=raw["state"],
-        host=raw["host"],
-        allocations=raw["allocations"],
-        request_id=raw["request_id"],
-        created_ms=raw["created_ms"],
-        deadline_ms=raw.get("deadline_ms"),
-        alternates=tuple(raw["alternates"].split()),
-        group=decode_group(group) if group else None,
-        orphan_ms=raw.get("orphan_ms"),
-        instance=raw.get("instance"),
-        migration=raw.get("migration"),
-        reported=raw.get("reported"),
-    )
+    del raw["schema"]
+    raw["alternates"] = tuple(raw["alternates"].split())
+    if raw.get("group"):
+        raw["group"] = decode_group(raw["group"])
+    return Claim(**raw)
 
 
 def encode_group(group: ClaimGroup) -> dict[str, Any]:

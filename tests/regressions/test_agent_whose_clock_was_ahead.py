@@ -33,7 +33,7 @@ def store(request: pytest.FixtureRequest, make_redis: Callable[..., RedisServer]
     else:
         server, name = make_redis(), uuid.uuid4().hex[:8]
         store = RedisStore(server.url(), name)
-        record = {"schema": 1, "sequence": 900, "agent": "", "issued": registrations.issued(incarnation)}
+        record = {"schema": 1, "sequence": 900, "agent": "", "nodes": [], "issued": registrations.issued(incarnation)}
         server.client().hset(prefix(name) + "reports", "h1", json.dumps(record))
     yield store
     store.close()

@@ -37,7 +37,6 @@ KEYS: dict[str, str] = {
     "opened": "hash service host -> epoch in which it was last audited; negative: epoch in which it was fenced since",
     "awaited": "set of service hosts that may run forgotten claims, until audit or fence; see _unnamed.lua",
     "reports": "hash service host -> its last applied report, JSON",
-    "nodes": "hash service host -> its nodes, JSON list",
     "services": "hash service -> document, JSON",
     "beats": "zset service -> time of its last heartbeat",
     "alive": "hash service -> 1 or 0",

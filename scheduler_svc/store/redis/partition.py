@@ -8,9 +8,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry
-from scheduler_svc.store import codecs, documents, registrations
+from scheduler_svc.store import codecs, documents
 from scheduler_svc.store.codecs import Codec
-from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.rows import (
     Plan,
@@ -19,7 +18,6 @@ from scheduler_svc.store.redis.rows import (
     RedisMembers,
     RedisPositions,
     RedisRecords,
-    RedisReports,
     RedisScores,
     range_below,
 )
@@ -33,20 +31,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 RACES = 50  # attempts of a verb under contention; in each race one verb succeeds
-
-
-def encode_report(report: AppliedReport) -> str:
-    issued = registrations.issued(report.incarnation)  # incarnations exceed Lua's exact integers
-    returned = {} if report.returned_ms is None else {"returned_ms": report.returned_ms}
-    members = {"issued": issued, "sequence": report.sequence, "agent": report.agent, **returned}
-    return documents.encode({"schema": SCHEMA, **members})
-
-
-def decode_report(text: str) -> AppliedReport:
-    """Decode a report; its nodes are stored elsewhere."""
-    raw = documents.decode(text, "report")
-    number = registrations.incarnation(*raw["issued"])
-    return AppliedReport(number, raw["sequence"], (), raw["agent"], raw.get("returned_ms"))
 
 
 NUMBER = Codec(str, int)
@@ -65,8 +49,7 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "children": (RedisChildren, CHILDREN),
     "provider_names": (RedisFields, codecs.PLAIN),
     "services": (RedisFields, codecs.SERVICE),
-    "reports": (RedisReports, Codec(encode_report, decode_report)),
-    "nodes": (RedisFields, codecs.JSON),
+    "reports": (RedisFields, codecs.REPORT),
     "alive": (RedisFields, FLAG),
     "opened": (RedisFields, NUMBER),
     "awaited": (RedisMembers, FLAG),
@@ -83,7 +66,7 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
 FETCHED = {
     "consumers": ("claims", "ended", "sources", "unverified"),
     "providers": ("providers", "capacity", "used", "generations", "children"),
-    "services": ("services", "reports", "nodes", "alive", "opened", "awaited"),
+    "services": ("services", "reports", "alive", "opened", "awaited"),
     "provider_names": ("provider_names",),
 }
 # Fields of a claim that the script counts, besides the group.
@@ -133,8 +116,7 @@ class RedisPartition(PartitionState):
     claims: RedisRecords[Claim]
     providers: RedisFields[dict[str, Any]]
     used: RedisFields[dict[str, int]]
-    reports: RedisReports
-    nodes: RedisFields[list[str]]
+    reports: RedisFields[AppliedReport]
     awaited: RedisMembers
     api_changed: RedisPositions
 
@@ -145,7 +127,6 @@ class RedisPartition(PartitionState):
         self._rows = {word: kind(connection, word, codec) for word, (kind, codec) in ROWS.items()}
         for word, rows in self._rows.items():
             setattr(self, word, rows)
-        self.reports.nodes = self.nodes
         self._former_position = self._former_vocabulary = 0
         self._plan: Plan = {section: [] for section in SECTIONS}
         self._entries: list[tuple[int, str, Any]] = []

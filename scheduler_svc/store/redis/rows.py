@@ -4,13 +4,11 @@
 import functools
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from scheduler_svc.store import paging
 from scheduler_svc.store.codecs import Codec
 from scheduler_svc.store.redis.connect import RedisConnection
-from scheduler_svc.store.registrations import AppliedReport
 
 V = TypeVar("V")
 COMPARED_BATCH = 1000  # fields per comparison command
@@ -155,23 +153,6 @@ class RedisChildren(RedisFields[list[str]]):
         former, children = set(before or ()), set(after or ())
         plan["removed"] += [(self._word, f"{name}|{child}") for child in former - children]
         plan["added"] += [(self._word, f"{name}|{child}", "0") for child in children - former]
-
-
-class RedisReports(RedisFields[AppliedReport]):
-    """Last reports of service hosts; their nodes are in ``nodes``."""
-
-    nodes: MutableMapping[str, list[str]]
-
-    def __getitem__(self, host: str) -> AppliedReport:
-        return replace(super().__getitem__(host), nodes=tuple(self.nodes.get(host, ())))
-
-    def __setitem__(self, host: str, report: AppliedReport) -> None:
-        super().__setitem__(host, replace(report, nodes=()))
-        self.nodes[host] = list(report.nodes)
-
-    def __delitem__(self, host: str) -> None:
-        super().__delitem__(host)
-        del self.nodes[host]
 
 
 def range_below(name: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ WORDS = {
     "hosts": (
         *("providers", "capacity", "used", "changed", "eligible", "excess"),
         *("generations", "provider_names", "children", "api_changed"),
-        *("services", "reports", "nodes", "beats", "alive", "opened", "awaited", "clock_offsets"),
+        *("services", "reports", "beats", "alive", "opened", "awaited", "clock_offsets"),
     ),
     "log": ("log",),
     "decisions": ("decisions", "decided"),

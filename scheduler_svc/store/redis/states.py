@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import aggregates, documents, namespaces, paging, registrations, reports, verbs
+from scheduler_svc.store import aggregates, codecs, documents, namespaces, paging, registrations, reports, verbs
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, SCHEMA, HostReport, StatsOutcome
 from scheduler_svc.store.redis import clock
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import state_word
-from scheduler_svc.store.redis.partition import RACES, RedisPartition, decode_report, encode_report, run
+from scheduler_svc.store.redis.partition import RACES, RedisPartition, run
 from scheduler_svc.store.registrations import AppliedReport
 
 _MODES = {
@@ -33,11 +33,11 @@ def update_stats(connection: RedisConnection, host: str, report: HostReport) -> 
 
 
 def _try_report(connection: RedisConnection, host: str, report: HostReport) -> StatsOutcome | None:
-    raw, node_names, stored, current, api_changed, conflicts = _last_report(connection, host, list(report.nodes))
+    raw, stored, current, api_changed, conflicts = _last_report(connection, host, list(report.nodes))
     if report.proof is not None and report.proof > current:
         begin_epoch_if_behind(connection, *report.proof)
         return None
-    last = _applied(raw, node_names)
+    last = None if raw is None else codecs.REPORT.decode(raw)
     handling = reports.report_handling(last, report)
     mode, plan = _MODES.get(handling, "look"), reports.ReportPlan((), (), (), ())
     if mode in ("apply", "register"):
@@ -53,8 +53,7 @@ def _try_report(connection: RedisConnection, host: str, report: HostReport) -> S
         mode=mode,
         service=documents.encode(reports.new_service(reports.COMPUTE)),
         read_report=raw or "",
-        report=_new_record(last, report),
-        nodes=documents.encode(plan.nodes),
+        report=_new_record(last, report, plan.nodes),
         beats_decide=connection.beats_decide,
         host_uuid=report.host_uuid,
         served=int(report.served),
@@ -87,11 +86,10 @@ def _try_report(connection: RedisConnection, host: str, report: HostReport) -> S
 
 def _last_report(
     connection: RedisConnection, host: str, nodes: list[str]
-) -> tuple[str | None, str | None, dict[str, Any], tuple[int, int], str | None, list[str]]:
-    """Return last report, node names, documents of ``nodes``, (epoch, position), API position, name conflicts."""
-    raw, node_names, meta, api_changed, *fields = connection.read(
+) -> tuple[str | None, dict[str, Any], tuple[int, int], str | None, list[str]]:
+    """Return last report, documents of ``nodes``, (epoch, position), API position, name conflicts."""
+    raw, meta, api_changed, *fields = connection.read(
         ("HGET", "reports", host),
-        ("HGET", "nodes", host),
         ("HMGET", "meta", "epoch", "position"),
         ("HGET", "api_changed", host),
         *(("HMGET", word, *nodes) for word in ("providers", "provider_names") if nodes),
@@ -99,7 +97,7 @@ def _last_report(
     texts, holders = fields or ((), ())
     stored = {name: documents.decode(text, "provider") for name, text in zip(nodes, texts, strict=True) if text}
     conflicts = [name for name, holder in zip(nodes, holders, strict=True) if holder is not None]
-    return raw, node_names, stored, _place(meta), api_changed, conflicts
+    return raw, stored, _place(meta), api_changed, conflicts
 
 
 def beat(connection: RedisConnection, name: str, binary: str) -> None:
@@ -235,14 +233,10 @@ def _read_service(connection: RedisConnection, names: Sequence[str]) -> list[tup
     return rows
 
 
-def _applied(raw: str | None, node_names: str | None) -> AppliedReport | None:
-    return None if raw is None else replace(decode_report(raw), nodes=tuple(json.loads(node_names or "[]")))
-
-
-def _new_record(last: AppliedReport | None, report: HostReport) -> str:
+def _new_record(last: AppliedReport | None, report: HostReport, nodes: tuple[str, ...]) -> str:
     if last is not None and not report.register:
-        return encode_report(replace(last, sequence=report.sequence))
-    return documents.encode({"schema": SCHEMA, "sequence": report.sequence, "agent": report.agent})
+        return codecs.REPORT.encode(replace(last, sequence=report.sequence, nodes=nodes))
+    return documents.encode({"schema": SCHEMA, "sequence": report.sequence, "agent": report.agent, "nodes": nodes})
 
 
 def _document_rows(plan: reports.ReportPlan) -> Iterator[str]:

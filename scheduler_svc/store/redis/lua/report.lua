@@ -1,18 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes the plan of a service host's report, unless another report was applied since the plan was made.
 -- ARGV: log length, service host, mode ('look' | 'beat' | 'apply' | 'register'), document of a new service as JSON,
---       last report as read or '', this report, all nodes as JSON, 1 if heartbeats decide liveness else 0, uuid of the
---       agent's state folder or '', 1 if a store has served that folder else 0, reason why the agent takes no new guests
---       or '', 1 if the agent registers again after it was superseded else 0, ms of the last such return or '', quiet
---       ms that end a duplicate identity, position of the last API change in the host's trees as read or '', number of
---       changed and removed nodes, number of child links, then the rows of both and the names with changed eligibility;
---       see _plan
+--       last report as read or '', this report, 1 if heartbeats decide liveness else 0, uuid of the agent's state
+--       folder or '', 1 if a store has served that folder else 0, reason why the agent takes no new guests or '', 1 if
+--       the agent registers again after it was superseded else 0, ms of the last such return or '', quiet ms that end
+--       a duplicate identity, position of the last API change in the host's trees as read or '', number of changed and
+--       removed nodes, number of child links, then the rows of both and the names with changed eligibility; see _plan
 -- Returns: done 0|1 (0: a report or an API change came first), epoch, position, audited in this epoch 0|1, position of
 --          the registration or 0; or if the agent may not register: obstacle as in
 --          scheduler_svc/store/registrations.py, uuid of the state folder that owns the host's name or '', number of
 --          claims
---@ args log_length host mode service read_report report nodes beats_decide host_uuid served refusal returning returned_ms quiet_ms api_changed changes links
---@ keys reports nodes api_changed provider_names awaited
+--@ args log_length host mode service read_report report beats_decide host_uuid served refusal returning returned_ms quiet_ms api_changed changes links
+--@ keys reports api_changed provider_names awaited
 --@ include _partition
 --@ include _beat
 --@ include _plan
@@ -136,9 +135,6 @@ local function apply(report)
   write_links(links)
   make_stale(has_new_capacity)
   redis.call('HSET', K.reports, host, report)
-  if A.changes ~= '0' then
-    redis.call('HSET', K.nodes, host, A.nodes)
-  end
 end
 
 local registered = 0
