@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Store interface, implemented by every backend and checked by one shared test suite."""
 
-from collections.abc import Collection
+from typing import Unpack
 
 from rpcapi.bounds import StoreBounds
 from scheduler_svc.store.certainty import RepeatCounter
@@ -11,6 +11,7 @@ from scheduler_svc.store.protocols.host_state import HostReportStore
 from scheduler_svc.store.protocols.log import DecisionRecordStore, LogStore
 from scheduler_svc.store.protocols.maintenance import MaintenanceStore, PinStore
 from scheduler_svc.store.protocols.providers import ReshapingStore
+from scheduler_svc.store.records import DEFAULTS, StoreOptions
 
 
 class Store(
@@ -33,13 +34,13 @@ class Store(
         StoreFull: for a new claim, pin, host or document while its collection is full.
     """
 
-    def __init__(self, partition: str, *, decision_bytes: int, namespaces: Collection[str]) -> None:
+    def __init__(self, partition: str, **options: Unpack[StoreOptions]) -> None:
         self.partition = partition
+        self.options = DEFAULTS | options
         self.bounds = StoreBounds("", {})
         self.external: ExternalStates | None = None
         self.repeats = RepeatCounter()
-        self._decision_bytes = decision_bytes
-        self._declared: Collection[str] = frozenset(namespaces)
+        self._declared = frozenset(self.options["namespaces"])
 
     def close(self) -> None:
         if self.external is not None:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of reports, audits and verification; default settings of a store."""
+"""Results of reports, audits and verification; options of a store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
+from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.resources.claims import ClaimRole
 from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimRef, ClaimResult
 
-DECISION_BYTES = 32 << 20
 MAX_STEP_MS = 15_000  # longest step of partition time; see conf/store.py
 MAX_CLOCK_OFFSET_MS = 5_000  # smaller clock offsets are not shown
 COLLECT_MS = 120_000  # how long names of forgotten hosts are collected
@@ -16,6 +16,41 @@ SCHEMA = 1  # other schema versions of documents and log entries are rejected
 
 Durability = Literal["everysec", "always"]  # server's appendfsync setting
 Liveness = Literal["beats", "group"]  # source of liveness: heartbeats or a service group
+
+
+class StoreOptions(TypedDict, total=False):
+    """Options of a partition's store; each backend uses those that concern it.
+
+    Attributes:
+        durability: With "always", restarting a single server begins no new epoch.
+        log_length: Maximum number of log entries.
+        decision_bytes: Maximum size of the decision record.
+        namespaces: Declared namespaces of host state.
+        replicas: Redis replicas that must have a claim before it is acknowledged.
+        max_step_ms: Longest step of the server's clock that advances partition time.
+        wait_seconds: Longest wait of a verb for a silent server, retries included.
+    """
+
+    durability: Durability
+    log_length: int
+    decision_bytes: int
+    liveness: Liveness
+    namespaces: Collection[str]
+    replicas: ReplicaAcknowledgement
+    max_step_ms: int
+    wait_seconds: float | None
+
+
+DEFAULTS: StoreOptions = {
+    "durability": "everysec",
+    "log_length": 100_000,
+    "decision_bytes": 32 << 20,
+    "liveness": "beats",
+    "namespaces": (),
+    "replicas": ReplicaAcknowledgement(),
+    "max_step_ms": MAX_STEP_MS,
+    "wait_seconds": None,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,15 @@
 
 import pickle
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from threading import Condition
-from typing import Any, Concatenate
+from typing import Any, Concatenate, Unpack
 
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
 from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.protocols.runner import P, T
-from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Liveness
+from scheduler_svc.store.records import StoreOptions
 from scheduler_svc.store.verb_store import VerbStore
 
 
@@ -24,20 +24,11 @@ class MemoryStore(VerbStore):
     """Store in the memory of its process; ``clock`` stands for a server's clock and returns ms."""
 
     def __init__(
-        self,
-        partition: str,
-        *,
-        clock: Callable[[], int] = wall_clock,
-        log_length: int = 100_000,
-        decision_bytes: int = DECISION_BYTES,
-        liveness: Liveness = "beats",
-        namespaces: Collection[str] = (),
-        max_step_ms: int = MAX_STEP_MS,
+        self, partition: str, *, clock: Callable[[], int] = wall_clock, **options: Unpack[StoreOptions]
     ) -> None:
-        super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
-        self.state = MemoryPartition(log_length, by_group=liveness == "group")
+        super().__init__(partition, **options)
+        self.state = MemoryPartition(self.options["log_length"], by_group=self.options["liveness"] == "group")
         self._clock = clock
-        self._max_step_ms = max_step_ms
         self._changed = Condition()
         self.state.begin_epoch(clock())
 
@@ -60,7 +51,7 @@ class MemoryStore(VerbStore):
 
     def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         with self._changed:
-            now = self.state.advance(self._clock(), self._max_step_ms)
+            now = self.state.advance(self._clock(), self.options["max_step_ms"])
             try:
                 return verb(self.state, now, *arguments, **options)
             finally:  # even a verb that raises may have ended expired claims

@@ -92,7 +92,7 @@ class ClaimVerbs(ClaimQueries, Protocol):
         validation.check_batch(batch)
         if not self.accepts_claims() and self._may_add_claims(batch):
             self.bounds.check(CLAIMS, TOMBSTONES)
-        while (answer := self._run(preparing.prepare, batch, self._decision_bytes)) is None:
+        while (answer := self._run(preparing.prepare, batch, self.options["decision_bytes"])) is None:
             pass  # each step expires a limited number of claims
         return answer
 

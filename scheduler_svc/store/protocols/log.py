@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store import validation
 from scheduler_svc.store.decisions import project_of
-from scheduler_svc.store.external_states import ExternalStates
 from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.verbs import collecting
 from scheduler_svc.store.verbs import decisions as recorded
@@ -17,8 +16,6 @@ from scheduler_svc.store.verbs import decisions as recorded
 
 class LogStore(VerbRunner, Protocol):
     """The log that replicas follow, and the epoch of its positions."""
-
-    external: ExternalStates | None
 
     @abc.abstractmethod
     def clock_ms(self) -> int:
@@ -81,7 +78,7 @@ class DecisionRecordStore(VerbRunner, Protocol):
         """Append a decision that led to no prepare."""
         validation.check_text("request_id", request_id)
         validation.check_text("project", project_of(document))
-        self._run(recorded.record, request_id, document, self._decision_bytes)
+        self._run(recorded.record, request_id, document, self.options["decision_bytes"])
 
     def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
         """Return a request's newest decision, preferably of ``project``, with the answer. Raises UnknownDecision."""

@@ -2,10 +2,13 @@
 """Execution of verbs, common to all protocols."""
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from rpcapi.bounds import StoreBounds
+from scheduler_svc.store.certainty import RepeatCounter
+from scheduler_svc.store.external_states import ExternalStates
+from scheduler_svc.store.records import StoreOptions
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -16,7 +19,10 @@ class VerbRunner(Protocol):
 
     partition: str
     bounds: StoreBounds
-    _decision_bytes: int  # size limit of the decision record
+    options: StoreOptions
+    external: ExternalStates | None
+    repeats: RepeatCounter
+    _declared: Collection[str]  # namespaces besides the built-in ones
 
     @abc.abstractmethod
     def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:

@@ -17,7 +17,7 @@ from rpcapi.redis_failover.script_client import ScriptClient, open_client
 from rpcapi.redis_failover.scripts import LuaScript
 from scheduler_svc.store import registrations
 from scheduler_svc.store.certainty import RepeatCounter
-from scheduler_svc.store.records import MAX_STEP_MS
+from scheduler_svc.store.records import StoreOptions
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.scripts import RedisIdentity, load, script_keys
 
@@ -49,30 +49,15 @@ NO_REPLICA_WAIT = frozenset(
 class RedisConnection:
     """Redis connections of one partition. Verbs are idempotent, so those without an answer are sent again."""
 
-    def __init__(
-        self,
-        url: str,
-        partition: str,
-        identity: RedisIdentity,
-        log_length: int,
-        replicas: ReplicaAcknowledgement | None = None,
-        *,
-        repeats: RepeatCounter | None = None,
-        beats_decide: bool = True,
-        max_step_ms: int = MAX_STEP_MS,
-        wait_seconds: float | None = None,
-    ) -> None:
-        """``beats_decide`` lets heartbeats revive services; ``wait_seconds`` limits a verb's wait, retries included."""
+    def __init__(self, url: str, partition: str, repeats: RepeatCounter, options: StoreOptions) -> None:
         self.partition = partition
         self.head = prefix(partition)
-        self._wait_seconds = wait_seconds
-        self._repeats = repeats or RepeatCounter()
-        self._max_step_ms = max_step_ms
-        self.beats_decide = int(beats_decide)
-        self._replicas = replicas or ReplicaAcknowledgement()
-        self.identity = identity
-        self.log_length = log_length
-        self._client = self._open(url, wait_seconds or ANSWER_SECONDS)
+        self._repeats = repeats
+        self._replicas, self._wait_seconds = options["replicas"], options["wait_seconds"]
+        self._limits = {"log_length": options["log_length"], "max_step_ms": options["max_step_ms"]}
+        self.beats_decide = int(options["liveness"] == "beats")  # whether heartbeats revive services
+        self.identity = RedisIdentity(partition, options["durability"], options["log_length"])
+        self._client = self._open(url, self._wait_seconds or ANSWER_SECONDS)
         # Blocking reads last longer than commands, but a follower must notice a hanging server soon.
         self._reader = self._open(url, READER_SECONDS)
 
@@ -101,7 +86,7 @@ class RedisConnection:
         return self.run_with_retries(attempt, self._repeats.add)
 
     def _arguments(self, script: LuaScript, rest: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
-        return script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
+        return script.arguments(rest, **self._limits, **values)
 
     def read(self, *commands: Sequence[Any]) -> list[Any]:
         """Run commands, each (command, key word, arguments), in one transaction."""

@@ -2,28 +2,18 @@
 """Redis store: each verb is a script, or a Python function whose changes one script writes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Concatenate
+from typing import Any, Concatenate, Unpack
 
 from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
-from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchOutcomes, ClaimBatch, LogEntry, Snapshot
 from scheduler_svc.store import verification
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.protocols.runner import P, T
-from scheduler_svc.store.records import (
-    COLLECT_MS,
-    DECISION_BYTES,
-    MAX_STEP_MS,
-    Durability,
-    Liveness,
-    ReapResult,
-    Verification,
-)
+from scheduler_svc.store.records import COLLECT_MS, ReapResult, StoreOptions, Verification
 from scheduler_svc.store.redis import claims, clock, log, prepare, sizes, snapshot
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.partition import RedisPartition, run
-from scheduler_svc.store.redis.scripts import RedisIdentity
 from scheduler_svc.store.redis.verbs import SCRIPTED
 
 MAX_REAP = 1000
@@ -32,35 +22,12 @@ MAX_REAP = 1000
 class RedisStore(Store):
     """Partition in Redis. Threads may share it, processes may not."""
 
-    def __init__(
-        self,
-        url: str,
-        partition: str,
-        *,
-        durability: Durability = "everysec",
-        log_length: int = 100_000,
-        decision_bytes: int = DECISION_BYTES,
-        liveness: Liveness = "beats",
-        namespaces: Collection[str] = (),
-        replicas: ReplicaAcknowledgement | None = None,
-        max_step_ms: int = MAX_STEP_MS,
-        wait_seconds: float | None = None,
-    ) -> None:
-        super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
-        # After a failover, the new server may lack the last writes whatever this server's durability.
-        effective = "everysec" if redis_nodes.has_multiple_servers(url) else durability
-        identity = RedisIdentity(partition, effective, log_length)
-        self._connection = RedisConnection(
-            url,
-            partition,
-            identity,
-            log_length,
-            replicas,
-            repeats=self.repeats,
-            beats_decide=liveness == "beats",
-            max_step_ms=max_step_ms,
-            wait_seconds=wait_seconds,
-        )
+    def __init__(self, url: str, partition: str, **options: Unpack[StoreOptions]) -> None:
+        super().__init__(partition, **options)
+        if redis_nodes.has_multiple_servers(url):
+            # After a failover, the new server may lack the last writes whatever this server's durability.
+            self.options["durability"] = "everysec"
+        self._connection = RedisConnection(url, partition, self.repeats, self.options)
 
     def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         if verb not in SCRIPTED:
@@ -77,7 +44,7 @@ class RedisStore(Store):
     def _prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None) -> BatchOutcomes:
         if len(batches) == 1 and log_after is None:
             return super()._prepare_all(batches, None)
-        return prepare.prepare_all(self._connection, batches, self._decision_bytes, log_after, self._outcome)
+        return prepare.prepare_all(self._connection, batches, self.options["decision_bytes"], log_after, self._outcome)
 
     def _snapshot(self, namespaces: Collection[str]) -> Snapshot:
         return snapshot.snapshot(self._connection, namespaces)

@@ -2,8 +2,8 @@
 """The SQL backend: every verb is one transaction."""
 
 import time
-from collections.abc import Callable, Collection
-from typing import Any, Concatenate
+from collections.abc import Callable
+from typing import Any, Concatenate, Unpack
 
 from sqlalchemy import Connection
 from sqlalchemy.engine import make_url
@@ -13,7 +13,7 @@ from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
 from scheduler_svc.store.protocols.runner import P, T
-from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Durability, Liveness
+from scheduler_svc.store.records import Durability, StoreOptions
 from scheduler_svc.store.sql.database import PartitionRow, SqlDatabase
 from scheduler_svc.store.sql.dialect import SqlDialect
 from scheduler_svc.store.sql.identity import SqlIdentity
@@ -28,26 +28,12 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between polls of the log, fo
 
 
 class SqlStore(VerbStore):
-    def __init__(
-        self,
-        url: str,
-        partition: str,
-        *,
-        durability: Durability = "everysec",
-        log_length: int = 100_000,
-        decision_bytes: int = DECISION_BYTES,
-        liveness: Liveness = "beats",
-        namespaces: Collection[str] = (),
-        max_step_ms: int = MAX_STEP_MS,
-        wait_seconds: float | None = None,
-    ) -> None:
-        super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
-        self._identity = SqlIdentity(partition, log_length)
-        self._dialect = _dialect(url, durability, wait_seconds)
+    def __init__(self, url: str, partition: str, **options: Unpack[StoreOptions]) -> None:
+        super().__init__(partition, **options)
+        self._identity = SqlIdentity(partition, self.options["log_length"])
+        wait_seconds = self.options["wait_seconds"]
+        self._dialect = _dialect(url, self.options["durability"], wait_seconds)
         self._database = SqlDatabase(self._dialect, self._identity, self.repeats, wait_seconds)
-        self._log_length = log_length
-        self._max_step_ms = max_step_ms
-        self._by_group = liveness == "group"
 
     def _follow(self, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
         deadline = time.monotonic() + min(block_ms / 1000, BLOCK_SECONDS)
@@ -73,7 +59,7 @@ class SqlStore(VerbStore):
     def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         def work(connection: Connection, meta: PartitionRow, clock_ms: int) -> tuple[SqlPartition, T]:
             partition = self._open(connection, meta)
-            now = partition.advance(clock_ms, self._max_step_ms)
+            now = partition.advance(clock_ms, self.options["max_step_ms"])
             answer = verb(partition, now, *arguments, **options)
             partition.flush(now)
             if partition.epoch != meta["epoch"]:
@@ -97,7 +83,8 @@ class SqlStore(VerbStore):
         return answer
 
     def _open(self, connection: Connection, meta: PartitionRow) -> SqlPartition:
-        return SqlPartition(connection, meta, log_length=self._log_length, by_group=self._by_group)
+        by_group = self.options["liveness"] == "group"
+        return SqlPartition(connection, meta, log_length=self.options["log_length"], by_group=by_group)
 
     @staticmethod
     def _entries(partition: WholePartition, position: int, limit: int) -> list[LogEntry] | None:

@@ -6,19 +6,28 @@ from typing import Any
 import pytest
 
 from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, Intent
-from scheduler_svc.store.records import COLLECT_MS
+from scheduler_svc.store.records import COLLECT_MS, StoreOptions
 from scheduler_svc.store.redis import store as redis_store
 from scheduler_svc.store.redis.store import MAX_REAP, RedisStore
 
 ONE_SERVER = "redis://127.0.0.1:1/0"
 
 
+class RecordingIdentity:
+    def __init__(self) -> None:
+        self.positions: list[tuple[int, int]] = []
+
+    def observe(self, epoch: int, position: int) -> None:
+        self.positions.append((epoch, position))
+
+
 class RecordingConnection:
     """Records scripts and their arguments, and returns prepared answers."""
 
-    def __init__(self, url: str, partition: str, identity: Any, *settings: Any, **options: Any) -> None:
+    def __init__(self, url: str, partition: str, repeats: Any, options: StoreOptions) -> None:
         self.partition = partition
-        self.identity = identity
+        self.options = options
+        self.identity = RecordingIdentity()
         self.scripts: list[tuple[str, dict[str, Any]]] = []
         self.answers: list[Any] = []
 
@@ -27,22 +36,9 @@ class RecordingConnection:
         return self.answers.pop(0)
 
 
-@pytest.fixture
-def identities(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """The arguments of each identity that a store creates."""
-    created: list[tuple[Any, ...]] = []
-
-    class RecordingIdentity:
-        def __init__(self, *arguments: Any) -> None:
-            created.append(arguments)
-            self.positions: list[tuple[int, int]] = []
-
-        def observe(self, epoch: int, position: int) -> None:
-            self.positions.append((epoch, position))
-
-    monkeypatch.setattr(redis_store, "RedisIdentity", RecordingIdentity)
+@pytest.fixture(autouse=True)
+def record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_store, "RedisConnection", RecordingConnection)
-    return created
 
 
 @pytest.mark.parametrize(
@@ -55,14 +51,14 @@ def identities(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     ],
 )
 def test_durability_of_one_server_guarantees_nothing_where_another_may_take_over(
-    identities: list[tuple[Any, ...]], url: str, durability: Any, effective: str
+    url: str, durability: Any, effective: str
 ) -> None:
-    RedisStore(url, "p1", durability=durability, log_length=7000)
-    assert identities == [("p1", effective, 7000)]
+    connection: Any = RedisStore(url, "p1", durability=durability, log_length=7000)._connection
+    assert (connection.options["durability"], connection.options["log_length"]) == (effective, 7000)
 
 
 def test_prepare_is_repeated_while_its_script_only_ends_expired_claims(
-    identities: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store = RedisStore(ONE_SERVER, "p1", decision_bytes=50)
     connection: Any = store._connection
@@ -80,7 +76,7 @@ def test_prepare_is_repeated_while_its_script_only_ends_expired_claims(
     ("dead_after_ms", "silence", "limit", "sent"), [(60_000, 60_000, 500, 500), (None, "", MAX_REAP + 1, MAX_REAP)]
 )
 def test_reap_is_bounded_and_leaves_liveness_to_a_service_group(
-    identities: list[tuple[Any, ...]], dead_after_ms: int | None, silence: Any, limit: int, sent: int
+    dead_after_ms: int | None, silence: Any, limit: int, sent: int
 ) -> None:
     store = RedisStore(ONE_SERVER, "p1")
     connection: Any = store._connection
