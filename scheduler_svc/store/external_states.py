@@ -3,56 +3,31 @@
 
 import logging
 import time
-from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
-from scheduler_svc.store.namespaces import Versioned
+
+if TYPE_CHECKING:  # a store without memcached need not import pymemcache
+    from scheduler_svc.store.memcached import MemcachedStates
 
 LOG = logging.getLogger(__name__)
 
 POLL_MS = 500  # poll interval; memcached has no notifications
 
 
-class DeclaredStateStore(Protocol):
-    """Storage of declared namespaces' documents; see scheduler_svc.store.memcached."""
-
-    def get(self, namespace: str, name: str) -> Versioned:
-        """Return (version, document)."""
-
-    def page(
-        self, namespace: str, marker: str | None, limit: int
-    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
-        """Return a page of documents."""
-
-    def put(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
-        """Replace a document."""
-
-    def delete(self, namespace: str, name: str, version: int) -> None:
-        """Delete a document."""
-
-    def versions(self, namespace: str) -> dict[str, int]:
-        """Return the version of each document."""
-
-    def read(self, namespace: str, names: Collection[str]) -> dict[str, Versioned]:
-        """Return documents by name."""
-
-    def close(self) -> None:
-        """Close all connections."""
-
-
 class ExternalStates:
     """Documents of ``namespaces`` on ``server``; ``changes`` compares their versions with the snapshot's."""
 
-    def __init__(self, server: DeclaredStateStore, namespaces: Collection[str]) -> None:
+    def __init__(self, server: "MemcachedStates", namespaces: Collection[str]) -> None:
         self._server = server
         self._namespaces = frozenset(namespaces)
         self._follower_versions: dict[str, dict[str, int]] = {}  # namespace -> name -> version seen by the follower
         self._next_poll = 0.0
         self._is_unavailable = False
 
-    def server_of(self, namespace: str) -> DeclaredStateStore | None:
+    def server_of(self, namespace: str) -> "MemcachedStates | None":
         return self._server if namespace in self._namespaces else None
 
     def snapshot(self, namespaces: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:

@@ -4,9 +4,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from scheduler_svc.store.protocols.providers import ProviderStore
-from scheduler_svc.store.providers.checks import MAX_GENERATIONS
-
 _Item = TypeVar("_Item")
 
 
@@ -29,11 +26,3 @@ def entries(
         yield from page
         if marker is None:
             return
-
-
-def read_generations(store: ProviderStore, ids: Sequence[str]) -> dict[str, int]:
-    """Return the generations of any number of ids. Batches are not one atomic read."""
-    generations: dict[str, int] = {}
-    for batch in batches(ids, MAX_GENERATIONS):
-        generations |= store.read_generations(batch)
-    return generations

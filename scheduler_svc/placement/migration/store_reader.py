@@ -51,7 +51,7 @@ class StoreReader:
         documents = {
             name: document for name, document in self._store.snapshot().providers.items() if is_api_owned(document)
         }
-        generations = paging.read_generations(self._store, list(documents))
+        generations = self._store.read_generations(list(documents))
         for name, document in documents.items():
             record = _provider_record(document, generations[name])
             if imported_generation(document, record.generation, base) is None:

@@ -75,7 +75,7 @@ class ProviderDirectory:
                 mask &= providers.in_tree(tree)
             rows = list(providers.rows(mask))
         # Generations may be newer than the rows, which is harmless: a list protects nothing.
-        generations = paging.read_generations(self._store, [row.id for row in rows])
+        generations = self._store.read_generations([row.id for row in rows])
         return [(row, generations[row.id]) for row in rows]
 
     def get(self, uuid: str) -> ProviderState:

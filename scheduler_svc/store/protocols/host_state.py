@@ -2,22 +2,21 @@
 """Host state of a partition: reports, documents and liveness."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rpcapi import errors
 from scheduler_svc.store import documents, namespaces, reports, validation
 from scheduler_svc.store.bounded import DOCUMENTS, HOSTS
-from scheduler_svc.store.external_states import DeclaredStateStore, ExternalStates
 from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.records import HostReport, StatsOutcome
 from scheduler_svc.store.verbs import removal, states
 
+if TYPE_CHECKING:
+    from scheduler_svc.store.memcached import MemcachedStates
+
 
 class HostStateStore(VerbRunner, Protocol):
     """Documents of host state, by namespace and name."""
-
-    external: ExternalStates | None
-    _declared: Collection[str]  # namespaces besides the built-in ones
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         """Return (version, document); raises UnknownHost, UnknownNamespace."""
@@ -74,7 +73,7 @@ class HostStateStore(VerbRunner, Protocol):
         else:
             external.delete(namespace, name, version)
 
-    def _find_external(self, namespace: str) -> DeclaredStateStore | None:
+    def _find_external(self, namespace: str) -> "MemcachedStates | None":
         """Return the external server of the namespace's documents, or None; raises UnknownNamespace."""
         namespaces.check(namespace, self._declared)
         return self.external.server_of(namespace) if self.external is not None else None

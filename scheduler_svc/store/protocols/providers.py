@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Providers of the Placement API, their allocations, and changes of both."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from scheduler_svc.core.records import Claim
-from scheduler_svc.store import allocations, namespaces, validation
+from scheduler_svc.store import allocations, namespaces, paging, validation
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, Usage
 from scheduler_svc.store.bounded import CLAIMS, HOSTS
-from scheduler_svc.store.certainty import RepeatCounter, certain
-from scheduler_svc.store.external_states import ExternalStates
+from scheduler_svc.store.certainty import certain
 from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers import reshaping as reshaping_checks
@@ -26,6 +25,7 @@ from scheduler_svc.store.providers.changes import (
 )
 from scheduler_svc.store.verbs import allocating, importing, providing, reshaping
 
+READ_AT_ONCE = 10_000  # generations per read
 IMPORTED_AT_ONCE = 50  # providers per write; Redis serves nothing else meanwhile
 
 
@@ -36,19 +36,19 @@ class ProviderStore(VerbRunner, Protocol):
     providers, so does each verb that adds claims, once.
     """
 
-    repeats: RepeatCounter
-    external: ExternalStates | None
-    _declared: Collection[str]  # namespaces besides the built-in ones
-
     def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
         """Return the state of each existing provider, in one atomic read. Accepts at most MAX_PAGE ids."""
         checks.check_ids(ids, validation.MAX_PAGE)
         return self._read(providing.read, ids)
 
     def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the generation of each id, existing or not, in order. Accepts at most MAX_GENERATIONS ids."""
-        checks.check_ids(ids, checks.MAX_GENERATIONS)
-        return self._read(providing.read_generations, ids)
+        """Return the generation of each id, existing or not, in order. More than READ_AT_ONCE are several reads."""
+        for provider in ids:
+            validation.check_name(provider)
+        generations: dict[str, int] = {}
+        for batch in paging.batches(ids, READ_AT_ONCE):
+            generations |= self._read(providing.read_generations, batch)
+        return generations
 
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         """Apply one change atomically; return the provider's new state (after a deletion its last), or the refusal.
@@ -69,7 +69,7 @@ class ProviderStore(VerbRunner, Protocol):
         """
         checks.check_imports(imports)
         self._check_growth(imports)
-        parts = (imports[start : start + IMPORTED_AT_ONCE] for start in range(0, len(imports), IMPORTED_AT_ONCE))
+        parts = paging.batches(imports, IMPORTED_AT_ONCE)
         return [refusal for part in parts for refusal in self._run(providing.import_all, part)]
 
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
@@ -104,8 +104,6 @@ class ProviderStore(VerbRunner, Protocol):
 
 class AllocationStore(VerbRunner, Protocol):
     """Allocations of consumers, in claims of agents and of the Placement API."""
-
-    repeats: RepeatCounter
 
     def read_allocations(self, consumers: Sequence[str]) -> dict[str, Claim]:
         """Return the live claim of each consumer that has one, as clients see it. Takes up to MAX_REFS consumers."""

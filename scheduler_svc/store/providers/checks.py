@@ -25,7 +25,6 @@ from scheduler_svc.store.providers.changes import (
 MAX_NAME = 200  # characters of a provider's name
 MAX_PARTS = 1000  # inventories, traits or aggregates per provider
 MAX_IMPORTS = 500  # providers per import call
-MAX_GENERATIONS = 10_000  # providers per read of generations
 
 _TRAIT = re.compile(r"[A-Z0-9_]{1,255}")
 _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
