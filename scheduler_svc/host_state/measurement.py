@@ -39,7 +39,7 @@ class HostMeasurement:
         for state, count in replica.host_counts._asdict().items():
             metrics.HOSTS.labels(partition=name, state=state).set(count)
         with replica.unchecked_table.reading() as view:
-            amounts = list(_amounts(view, view.present & view.partitions.members(name)))
+            amounts = list(_amounts(view, view.present & view.in_partition(name)))
         self._set((metrics.CAPACITY, metrics.RESERVED, metrics.USED), {"partition": name}, amounts)
 
     def _measure_aggregates(self) -> None:

@@ -130,7 +130,7 @@ class AlternateClaimer:
                 view,
                 lambda view: pipeline.run(policy.eligibility, view, request, ignored_reasons=compute.AUDIT_REASONS),
             ).passes
-            epoch, position = view.partitions.log_positions[number]
+            epoch, position = view.log_positions[number]
 
             def eligible(candidate: Candidate) -> bool:
                 row = view.row(candidate.host, number)

@@ -121,7 +121,7 @@ class BatchRanker:
         with metrics.BATCH_SECONDS.time():
             with self._replica.table.reading() as view:
                 pending = failing_hosts.decide(view, lambda view: driver.rank_batch(view, rank_requests))
-                log_positions = view.partitions.log_positions
+                log_positions = view.log_positions
             # Solving is slow: block neither the table nor other green threads.
             batch = green.run_in_worker_pool(pending)
         _record_metrics(batch)
@@ -131,7 +131,7 @@ class BatchRanker:
                 for rank_request, ranking in zip(rank_requests, batch.rankings, strict=True)
             ]
             names = {name for ranking in rankings if ranking for names in ranking.candidates for name in names}
-            homes = view.partitions.numbers(names)
+            homes = view.partition_numbers(names)
         # Log entries of this worker's claims since the ranking are still unread, so claimed positions are unknown.
         return [
             None

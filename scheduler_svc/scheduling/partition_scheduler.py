@@ -177,7 +177,7 @@ class PartitionScheduler:
             if not self._replica.table.find_partitions(name):
                 error = errors.UnknownHost(name=name)
                 with self._replica.table.reading() as view:
-                    log_position = view.partitions.log_positions[self._replica.number]
+                    log_position = view.log_positions[self._replica.number]
                 record_refusal(self.store, call, log_position, policy.driver_name(call.request), error)
                 return error
         return None

@@ -101,13 +101,13 @@ def rank_hosts(
     driver = policy.driver_for(request)
     ranking = failing_hosts.decide(view, lambda view: rank(driver, view, request, count, seed))
     metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
-    homes = view.partitions.numbers({name for names in ranking.candidates for name in names})
+    homes = view.partition_numbers({name for names in ranking.candidates for name in names})
     samples: Mapping[str, Sequence[str]] = {}
     if explains or not ranking.candidates:  # host names are expensive to collect
         survey = failing_hosts.decide(view, lambda view: driver.survey(view, request))
         samples = {**survey.samples(view), **ranking.samples}
     positions = _claimed_positions(view, ranking, homes)
-    return RankingSnapshot(ranking, seed, view.partitions.log_positions, homes, positions, samples=samples)
+    return RankingSnapshot(ranking, seed, view.log_positions, homes, positions, samples=samples)
 
 
 def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:
@@ -117,7 +117,7 @@ def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -
         for name, allocations in host_allocations.items():
             providers_by_host[name] |= allocations.keys()
     since = {
-        name: min(view.partitions.sums_since(provider, homes[name]) for provider in providers)
+        name: min(view.sums_since(provider, homes[name]) for provider in providers)
         for name, providers in providers_by_host.items()
     }
     return {name: position for name, position in since.items() if position}

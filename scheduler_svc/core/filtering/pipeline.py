@@ -113,7 +113,7 @@ def _hosts(view: View, request: SchedulingRequest) -> Column:
     if kind is not None:
         hosts &= kind
     if request.decision.partition is not None:
-        hosts &= view.partitions.members(request.decision.partition)
+        hosts &= view.in_partition(request.decision.partition)
     return hosts
 
 

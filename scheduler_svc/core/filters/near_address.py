@@ -19,7 +19,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     address = single_value(request.hints.get(ADDRESS))
     if address:
         network = ipaddress.ip_network(address + single_value(request.hints.get(LENGTH, DEFAULT_CIDR)), strict=False)
-        yield HostPredicate(REASON.format(network), view.addresses.within(network))
+        yield HostPredicate(REASON.format(network), view.in_network(network))
 
 
 FILTER = Filter(NAME, predicates, {"compute": frozenset({"host_ip"})}, reasons=(REASON,))

@@ -13,7 +13,7 @@ REASON = "no NUMA cells"
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     if request.numa:
-        yield HostPredicate(REASON, view.numa.has_cells)
+        yield HostPredicate(REASON, view.has_numa_cells)
 
 
 FILTER = Filter(NAME, predicates, {"compute": frozenset({"numa"})}, reasons=(REASON,))

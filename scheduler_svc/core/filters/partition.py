@@ -18,11 +18,11 @@ REASON_OTHER = "in another partition than the server"
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts in available partitions; for a move that must stay, only in the server's own."""
     if request.stays_in_partition and request.source_partition is not None:
-        yield HostPredicate(REASON_OTHER, view.partitions.members(request.source_partition))
+        yield HostPredicate(REASON_OTHER, view.in_partition(request.source_partition))
     if request.decision.unavailable_partitions:
         yield HostPredicate(
             REASON,
-            ~np.logical_or.reduce([view.partitions.members(name) for name in request.decision.unavailable_partitions]),
+            ~np.logical_or.reduce([view.in_partition(name) for name in request.decision.unavailable_partitions]),
         )
 
 

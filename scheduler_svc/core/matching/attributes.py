@@ -68,18 +68,18 @@ def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
     """Return a mask of the rows whose host, node or address is in ``texts``. Invalid texts match nothing."""
     if ATTRIBUTES[attribute] is TermType.ADDRESS:
         networks = [ipaddress.ip_network(text) for text in texts if _is_valid(ipaddress.ip_address, text)]
-        return _any_of([_no_rows(view), *(view.addresses.within(network) for network in networks)])
+        return _any_of([_no_rows(view), *(view.in_network(network) for network in networks)])
     valid = [text for text in texts if _is_valid(names.canonical, text)]
     if attribute not in NODES:
         return view.match_names([text for text in valid if names.SEPARATOR not in text])
     column = _no_rows(view)
-    rows = [view.row(text, number) for text in valid for number in range(len(view.partitions))]
+    rows = [view.row(text, number) for text in valid for number in range(len(view.log_positions))]
     column[[row for row in rows if row is not None]] = True
     return column
 
 
 def has_address(view: View) -> Column:
-    return _any_of([view.addresses.within(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
+    return _any_of([view.in_network(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
 
 
 def _any_of(columns: Sequence[Column]) -> Column:

@@ -121,6 +121,6 @@ _ATTRIBUTES: Mapping[str, Callable[[PluginHostState], Any]] = {
     "failed_builds": _count("failed_builds"),
     "traits": lambda host: host._view.hosts.traits_of(host._row),
     "availability_zone": lambda host: host._view.zone(host._row),
-    "host_ip": lambda host: host._view.addresses.of(host._row),
+    "host_ip": lambda host: host._view.address(host._row),
     **{name: _fact(name) for name in ("hypervisor_type", "hypervisor_version", "cpu_info", "supported_instances")},
 }

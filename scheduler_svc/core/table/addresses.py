@@ -47,17 +47,3 @@ class AddressColumn(ColumnGroup):
         column &= (self._high[:size] & np.uint64(mask >> HALF)) == np.uint64(prefix >> HALF)
         column &= (self._low[:size] & np.uint64(mask & _MASK)) == np.uint64(prefix & _MASK)
         return column
-
-
-class AddressView:
-    __slots__ = ("_column", "_size")
-
-    def __init__(self, column: AddressColumn, size: int) -> None:
-        self._column = column
-        self._size = size
-
-    def within(self, network: Network) -> Column:
-        return self._column.within(network, self._size)
-
-    def of(self, row: int) -> str | None:
-        return self._column.of(row)

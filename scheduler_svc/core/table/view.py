@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from scheduler_svc.core.table import compute_node_names
-from scheduler_svc.core.table.addresses import AddressView
+from scheduler_svc.core.table.addresses import Network
 from scheduler_svc.core.table.aggregates import ZONE, AggregateView
 from scheduler_svc.core.table.columns import Column, FloatColumn, Rows, read_only
 from scheduler_svc.core.table.facts import FactView
-from scheduler_svc.core.table.numa import NumaView
-from scheduler_svc.core.table.partition_view import PartitionView
+from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.rows import COMPUTE, HostRows
 from scheduler_svc.core.table.services import ServiceView
@@ -131,9 +130,29 @@ class View:
         return next((zone for zone, zone_code in self._table.zones.items() if zone_code == code), None)
 
     @property
-    def partitions(self) -> PartitionView:
-        """Partitions and their log positions."""
-        return PartitionView(self._table)
+    def log_positions(self) -> Sequence[LogPosition]:
+        """Log positions of the partitions, in the order of their numbers."""
+        return [part.log_position for part in self._table.partitions]
+
+    def in_partition(self, partition: str) -> Column:
+        """Return a mask of the rows in a partition; all False if it is unknown."""
+        numbers = [part.number for part in self._table.partitions if part.name == partition]
+        return self._table.partition[: self.size] == numbers[0] if numbers else np.zeros(self.size, np.bool_)
+
+    def partition_numbers(self, names: Iterable[str]) -> dict[str, int]:
+        """Return {node: partition number}; a node in several partitions gets the first."""
+        if len(self._table.partitions) == 1:
+            return dict.fromkeys(names, 0)
+        return {
+            name: part.number
+            for name in names
+            for part in reversed(self._table.partitions)
+            if name in part.rows and self._table.present[part.rows[name]]
+        }
+
+    def sums_since(self, name: str, number: int = 0) -> int:
+        """Return the log position of a provider's usage if this worker's claims put it ahead of the log, else 0."""
+        return self._table.sums_since(name, number)
 
     @property
     def services(self) -> ServiceView:
@@ -150,15 +169,24 @@ class View:
         """Facts reported by hosts."""
         return FactView(self._table.facts, self.size, self._only)
 
-    @property
-    def addresses(self) -> AddressView:
-        """Addresses reported by hosts."""
-        return AddressView(self._table.addresses, self.size)
+    def in_network(self, network: Network) -> Column:
+        """Return a mask of the rows whose reported address is in this network."""
+        return self._table.addresses.within(network, self.size)
+
+    def address(self, row: int) -> str | None:
+        """Return the reported address of ``row``."""
+        return self._table.addresses.of(row)
 
     @property
-    def numa(self) -> NumaView:
-        """NUMA cells reported by hosts."""
-        return NumaView(self._table.numa, self.size, self._only)
+    def has_numa_cells(self) -> Column:
+        """Mask of the rows that reported NUMA cells."""
+        column = np.zeros(self.size, np.bool_)
+        column[list(self._table.numa)] = True
+        return column if self._only is None else column & self._only
+
+    def numa_cells(self, row: int) -> Sequence[Any]:
+        """Return the reported NUMA cells of ``row``."""
+        return self._table.numa.get(row, ()) if self._only is None or self._only[row] else ()
 
     @property
     def hosts(self) -> ProviderColumns:

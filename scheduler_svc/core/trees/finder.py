@@ -98,7 +98,7 @@ class AllocationFinder:
 
     def _search_numa(self, row: int, tree: ProviderTree) -> AllocationCandidate | NoCandidateReason:
         """Search for allocations to which the host can pin the guest; after a refusal, with each cell distinct."""
-        fit = NumaFit(self._request.numa, self._view.numa.of(row), tree)
+        fit = NumaFit(self._request.numa, self._view.numa_cells(row), tree)
         candidate = self._search_tree(_with_marks(tree, fit.symmetry_key), fit.accepts)
         return (
             self._search_tree(_with_marks(tree, str), fit.accepts)

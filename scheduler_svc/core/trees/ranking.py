@@ -77,7 +77,7 @@ class _AssignmentPlan:
     def assign(self) -> bool:
         """Assign allocations to all instances; return whether any host's limit changed."""
         earlier_limits = dict(self.instance_limits)
-        homes = self._view.partitions.numbers({name for names in self.base.candidates for name in names})
+        homes = self._view.partition_numbers({name for names in self.base.candidates for name in names})
         rows = {name: row for name, number in homes.items() if (row := self._view.row(name, number)) is not None}
         if self._request.is_affinity:
             self._assignments = self._assign_to_one_host(rows)

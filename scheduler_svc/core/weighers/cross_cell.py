@@ -16,7 +16,7 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
         return np.where(view.state_is(NAMESPACE, CELL, request.source_cell), 1.0, -1.0)
     if request.source_partition is None:
         return None
-    return np.where(view.partitions.members(request.source_partition), 1.0, -1.0)
+    return np.where(view.in_partition(request.source_partition), 1.0, -1.0)
 
 
 WEIGHER = Weigher("CrossCellWeigher", raw, reads={NAMESPACE: frozenset({CELL})})

@@ -28,7 +28,7 @@ def _has_policy(request: SchedulingRequest, policy: GroupPolicy) -> bool:
 
 def _count_members(view: View, request: SchedulingRequest) -> FloatColumn:
     counts = np.zeros(view.size, np.float64)
-    for number in range(len(view.partitions)):
+    for number in range(len(view.log_positions)):
         for name, count in request.decision.members.items():
             row = view.row(name, number)
             if row is not None:

@@ -27,7 +27,7 @@ class NovaHost:
 def find(view: View, name: str) -> NovaHost | None:
     """Return the host by its row's name; None if it is gone or has no compute node in Nova."""
     document = view.documents(NAMESPACE).get(name)
-    rows = (view.row(name, number) for number in range(len(view.partitions)))
+    rows = (view.row(name, number) for number in range(len(view.log_positions)))
     row = next((row for row in rows if row is not None), None)
     if document is None or row is None:
         return None

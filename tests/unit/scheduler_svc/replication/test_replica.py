@@ -95,7 +95,7 @@ def test_reload_of_a_partition_keeps_rows_of_others(store):
     assert (own_rows.host_counts.hosts, other_rows.host_counts.hosts, table.hosts) == (3, 2, 5)
     assert (own_rows.host_counts.awaiting_audit, other_rows.host_counts.awaiting_audit) == (3, 0)
     with table.reading() as view:
-        assert view.partitions.members("q").sum() == 2
+        assert view.in_partition("q").sum() == 2
         assert view.match_names(["a"]).sum() == 2  # of both partitions
 
 

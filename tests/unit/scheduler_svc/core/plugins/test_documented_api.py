@@ -13,12 +13,13 @@ from scheduler_svc.core.request import SchedulingRequest
 from tests.support.scheduler.hosts import node, request, table
 
 PAGE = (Path(__file__).resolve().parents[5] / "docs" / "plugins.md").read_text()
-ROW = re.compile(r"^\| (?:`view\.(\w+)\.` \| )?((?:`[^`]+`(?:, )?)+) \|", re.MULTILINE)
+ROW = re.compile(r"^\| ((?:`[^`]+`(?:, )?)+) \|", re.MULTILINE)
 # Public members that only decisions use: limits and positions of a decision in progress, and rows of the search.
 INTERNAL = {
     "view": {
         *("all_trees", "instance_limits", "names", "rows", "with_instance_limits"),
         *("with_facts_of", "rows_with_facts", "set_aside", "rows_set_aside"),
+        *("log_positions", "partition_numbers", "sums_since"),
     },
     "view.hosts": {"resources", "traits", "can_hold"},
     "view.trees": {
@@ -26,10 +27,9 @@ INTERNAL = {
         *("sharing_children", "find_sharing_children", "served_by_child", "any_other", "roots_only"),
     },
     "view.aggregates": {"in_zone"},
-    "view.partitions": {"log_positions", "numbers", "sums_since"},
 }
 INTERNAL_FIELDS = {"driver", "group", "decision"}  # the choice of the driver, and what the scheduler adds
-GROUPS = ("hosts", "trees", "services", "aggregates", "facts", "addresses", "numa", "partitions")
+GROUPS = ("hosts", "trees", "services", "aggregates", "facts")
 
 
 def documented():
@@ -37,8 +37,8 @@ def documented():
     members = {}
     for block in re.findall(r"(?:^\|.*\n)+", PAGE, re.MULTILINE):
         heading = re.match(r"\| `([\w.]+)\.` \|", block)
-        for group, cell in ROW.findall(block):
-            owner = f"view.{group}" if group else heading and heading.group(1)
+        for cell in ROW.findall(block):
+            owner = heading and heading.group(1)
             names = re.findall(r"`(\w+)(?:\([^`]*\))?`", cell)
             if owner and names:
                 members.setdefault(owner, set()).update(names)

@@ -163,11 +163,11 @@ def test_columns_of_a_view_are_read_only_or_copies():
         columns = [
             *(lambda: view.match_names(["h1"]), lambda: view.in_zone("z"), lambda: view.aggregates.members(["a"])),
             *(
-                lambda: view.numa.has_cells,
+                lambda: view.has_numa_cells,
                 lambda: view.hosts.has_any(["CUSTOM_A"]),
                 lambda: view.trees.containing("h1"),
             ),
-            *(lambda: view.facts.where(lambda facts: False, "none"), lambda: view.partitions.members("nowhere")),
+            *(lambda: view.facts.where(lambda facts: False, "none"), lambda: view.in_partition("nowhere")),
         ]
         for make_column in columns:
             make_column().fill(True)

@@ -29,7 +29,7 @@ def host_keys(table, name=HOST, number=0):
     with table.reading() as view:
         row = view.row(name, number)
         instances = view.state("compute", "metrics.instances")[row]
-        return instances, view.facts.of(row).get("hypervisor_type"), bool(view.addresses.within(NETWORK)[row])
+        return instances, view.facts.of(row).get("hypervisor_type"), bool(view.in_network(NETWORK)[row])
 
 
 def is_empty(values):

@@ -51,8 +51,8 @@ def test_reloaded_host_has_only_its_new_facts():
     with table.reading() as view:
         rows = view.row("a"), view.row("b")
         assert [bool(view.facts.where(is_kvm)[row]) for row in rows] == [False, True]
-        assert not view.addresses.within(ipaddress.ip_network("10.0.0.0/8")).any()
-        assert [len(view.numa.of(row)) for row in rows] == [0, 0]
+        assert not view.in_network(ipaddress.ip_network("10.0.0.0/8")).any()
+        assert [len(view.numa_cells(row)) for row in rows] == [0, 0]
         assert [bool(view.of_kind("volume")[row]) for row in rows] == [False, True]
 
 

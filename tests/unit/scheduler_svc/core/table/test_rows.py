@@ -52,7 +52,7 @@ def test_row_is_reused_by_another_partition():
     table.load(hosts.snapshot({}), 0)
     table.load(hosts.snapshot({"b": node({"VCPU": 2})}), 1)
     with table.reading() as view:
-        assert (view.row("b", 1), view.partitions.members("p").tolist()) == (0, [False])
+        assert (view.row("b", 1), view.in_partition("p").tolist()) == (0, [False])
         assert view.hosts.capacity("VCPU").tolist() == [2]
 
 
@@ -95,7 +95,7 @@ def test_rows_keep_their_values_when_the_table_grows():
     assert (described["VCPU"][0], described["traits"], described["zone"]) == (5, {"CUSTOM_A"}, "az1")
     with table.reading() as view:
         assert view.of_kind("volume").sum() == 1
-        assert view.addresses.of(0) == "10.0.0.1"
+        assert view.address(0) == "10.0.0.1"
         assert view.zone(1) is None
 
 

@@ -73,7 +73,7 @@ def test_entry_of_every_kind_is_idempotent(kind, payload, column, expected):
         table.apply(entry(101, kind, payload))
         with table.reading() as view:
             assert column(view).tolist() == expected
-            assert view.partitions.log_positions[0].position == 101
+            assert view.log_positions[0].position == 101
 
 
 def test_older_entry_is_ignored():
@@ -82,7 +82,7 @@ def test_older_entry_is_ignored():
     table.apply(entry(102, "used", {"b": {"VCPU": 1}}))
     with table.reading() as view:
         assert view.hosts.free("VCPU").tolist() == [8, 8, 3]
-        assert view.partitions.log_positions[0].position == 103
+        assert view.log_positions[0].position == 103
 
 
 def test_usage_returned_by_a_claim_applies_before_its_log_entry():
@@ -91,7 +91,7 @@ def test_usage_returned_by_a_claim_applies_before_its_log_entry():
     table.apply(entry(101, "used", {"b": {"VCPU": 2}}))
     with table.reading() as view:
         assert view.hosts.free("VCPU").tolist() == [8, 8, 2]
-        assert view.partitions.log_positions[0].position == 101  # entries of other claims may still be missing
+        assert view.log_positions[0].position == 101  # entries of other claims may still be missing
 
 
 def test_node_that_returns_has_the_usage_of_its_claims():
