@@ -169,24 +169,9 @@ def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.
     return target(exchange=f"{transport.conf.control_exchange}-{service}")
 
 
-def get_client(
-    transport: RPCTransport,
-    target: messaging.Target,
-    *,
-    version_cap: str | None = None,
-    serializer: messaging.Serializer | None = None,
-    timeout: float | None = None,
-    call_monitor_timeout: float | None = None,
-) -> messaging.RPCClient:
-    """Return a client. Timeouts are in seconds; None means `rpc_response_timeout`, and no monitoring."""
-    return messaging.get_rpc_client(
-        transport,
-        exchange_of(transport, target),
-        version_cap=version_cap,
-        serializer=serializer,
-        timeout=timeout,
-        call_monitor_timeout=call_monitor_timeout,
-    )
+def get_client(transport: RPCTransport, target: messaging.Target, **options: Any) -> messaging.RPCClient:
+    """Return a client with oslo.messaging's options; without `timeout` (seconds), `rpc_response_timeout` applies."""
+    return messaging.get_rpc_client(transport, exchange_of(transport, target), **options)
 
 
 def get_server(

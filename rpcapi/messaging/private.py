@@ -21,20 +21,3 @@ from oslo_messaging._drivers.common import (
 )
 from oslo_messaging._metrics.client import oslo_messaging_metrics
 from oslo_messaging._tracing.client import oslo_messaging_tracing, trace_receive
-
-__all__ = [
-    "PURPOSE_LISTEN",
-    "PURPOSE_SEND",
-    "BaseDriver",
-    "Listener",
-    "PollStyleListenerAdapter",
-    "RpcIncomingMessage",
-    "Timeout",
-    "TransportDriverError",
-    "deserialize_msg",
-    "deserialize_remote_exception",
-    "oslo_messaging_metrics",
-    "oslo_messaging_tracing",
-    "serialize_remote_exception",
-    "trace_receive",
-]

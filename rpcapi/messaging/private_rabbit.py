@@ -10,17 +10,3 @@ from oslo_messaging._drivers.amqpdriver import (
 )
 from oslo_messaging._drivers.impl_rabbit import Connection, Consumer, RabbitDriver, RabbitMessage
 from oslo_messaging._drivers.pool import ConnectionPool
-
-__all__ = [
-    "AMQPDestinationNotFound",
-    "AMQPIncomingMessage",
-    "Connection",
-    "ConnectionPool",
-    "Consumer",
-    "NotificationAMQPListener",
-    "RabbitDriver",
-    "RabbitMessage",
-    "ReplyWaiter",
-    "RpcAMQPListener",
-    "unpack_context",
-]

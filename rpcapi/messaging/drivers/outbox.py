@@ -93,7 +93,7 @@ class Outbox:
 
     def join(self, targets: Iterable[ListenTarget], process: str) -> None:
         """Register this process for servers and fan-outs for its inboxes' TTL; removes members silent for as long."""
-        now, ttl = time.time(), self.channel.limits.inbox_ttl
+        now, ttl = time.time(), self.channel.limits.reply_ttl
         targets = list(targets)
         with self.channel.client.pipeline(transaction=False) as pipe:
             for fanout in {target.fanout for target in targets}:
@@ -103,7 +103,7 @@ class Outbox:
             pipe.execute()
 
     def members(self, fanout: str) -> list[str]:
-        members = self.channel.client.zrangebyscore(fanout, time.time() - self.channel.limits.inbox_ttl, "+inf")
+        members = self.channel.client.zrangebyscore(fanout, time.time() - self.channel.limits.reply_ttl, "+inf")
         return [member.decode() for member in members]
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:

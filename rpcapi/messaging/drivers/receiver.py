@@ -36,7 +36,7 @@ class Receiver(BackgroundLoop):
         self._channel = channel
         self._outbox = outbox
         self._on_reply = on_reply
-        self._renew_interval = min(channel.limits.visibility_timeout, channel.limits.inbox_ttl) / 3
+        self._renew_interval = min(channel.limits.visibility_timeout, channel.limits.reply_ttl) / 3
         self._next_renewal = 0.0
         self._condition = threading.Condition()
         self._listeners: list[BusListener] = []

@@ -47,25 +47,12 @@ class RedisBusDriver(BaseDriver):
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
         register_groups(conf, rpc_conf)
-        options = conf.gantt_bus
-        self.prefetch_size = options.prefetch
-        self._request_ttl = options.request_ttl
         address = bus_address.parse(str(url))
-        limits = BusLimits(
-            socket_timeout=options.socket_timeout,
-            send_timeout=options.send_timeout,
-            visibility_timeout=options.visibility_timeout,
-            queue_ttl=options.request_ttl,
-            inbox_ttl=options.reply_ttl,
-            connections=options.max_connections,
-            queue_length=conf.rpc.max_queue_length,
-            message_bytes=conf.rpc.max_message_bytes,
-            first_pause=options.reconnect_backoff,
-            longest_pause=options.reconnect_backoff_max,
-        )
-        self._outbox = Outbox(BusChannel(address, limits))
+        messages = {name: conf.rpc[name] for name in ("max_queue_length", "max_message_bytes")}
+        self._limits = BusLimits(**conf.gantt_bus, **messages)
+        self._outbox = Outbox(BusChannel(address, self._limits))
         self._replies = PendingReplies(allowed_remote_exmods or [])
-        self._receiver = Receiver(BusChannel(address, limits), self._outbox, self._replies.deliver)
+        self._receiver = Receiver(BusChannel(address, self._limits), self._outbox, self._replies.deliver)
 
     @functools.cached_property
     def senders(self) -> SenderDirectory:
@@ -108,7 +95,7 @@ class RedisBusDriver(BaseDriver):
         timeout: float | None,
         monitor: float | None,
     ) -> Any:
-        wait_seconds = self._request_ttl if timeout is None else timeout
+        wait_seconds = self._limits.request_ttl if timeout is None else timeout
         if monitor is not None and monitor >= wait_seconds:
             monitor = None
         # The request expires with the monitor timeout: a caller without heartbeats has stopped waiting.
@@ -132,7 +119,7 @@ class RedisBusDriver(BaseDriver):
 
     def _cast(self, target: Target, ctxt: dict[str, Any], message: dict[str, Any], retry_seconds: float) -> None:
         deadline = time.monotonic() + retry_seconds
-        expires_at = time.time() + self._request_ttl
+        expires_at = time.time() + self._limits.request_ttl
         if not target.fanout:
             request = wire.WireRequest(ctxt, message, expires_at)
             self._send(target, request, deadline)
@@ -153,7 +140,7 @@ class RedisBusDriver(BaseDriver):
         listener = BusListener(
             ListenTarget.of(target, self._exchange(target)),
             self._outbox,
-            prefetch=self.prefetch_size,
+            prefetch=self._limits.prefetch,
             on_change=self._receiver.refresh_subscriptions,
             on_stop=self._receiver.remove,
         )

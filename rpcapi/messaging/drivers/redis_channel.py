@@ -45,25 +45,26 @@ CONNECTION_ERRORS = (
 
 @dataclass(frozen=True)
 class BusLimits:
-    """Limits of the bus: counts for connections and queue_length, bytes for message_bytes, seconds otherwise."""
+    """The options of [gantt_bus], and those of [rpc] that bound messages and queues."""
 
+    visibility_timeout: int
+    prefetch: int
+    request_ttl: int
+    reply_ttl: int
+    max_connections: int
     socket_timeout: float
     send_timeout: float
-    visibility_timeout: int
-    queue_ttl: int
-    inbox_ttl: int
-    connections: int
-    queue_length: int
-    message_bytes: int
-    first_pause: float
-    longest_pause: float
+    reconnect_backoff: float
+    reconnect_backoff_max: float
+    max_queue_length: int
+    max_message_bytes: int
 
     def pauses(self) -> Iterator[float]:
         """Yield pauses before further attempts: each twice as long as the last, up to the longest."""
-        pause = self.first_pause
+        pause = self.reconnect_backoff
         while True:
-            yield min(pause, self.longest_pause)
-            pause = min(pause * 2, self.longest_pause)
+            yield min(pause, self.reconnect_backoff_max)
+            pause = min(pause * 2, self.reconnect_backoff_max)
 
 
 class BusChannel:
@@ -91,17 +92,17 @@ class BusChannel:
         """
         limits = self.limits
         if names.is_inbox(queue):
-            key, entry, ttl = queue, text.encode(), limits.inbox_ttl
+            key, entry, ttl = queue, text.encode(), limits.reply_ttl
             bell: tuple[str | int, ...] = ("", BELL, ttl, "")
         else:
-            key, entry, ttl = queue + BODIES, f"{uuid.uuid4()}{text}".encode(), limits.queue_ttl
+            key, entry, ttl = queue + BODIES, f"{uuid.uuid4()}{text}".encode(), limits.request_ttl
             bell = (queue, BELL, ttl, "")
         if process_key is not None:
-            bell = (names.inbox(names.sender_of(queue), ""), queue, limits.inbox_ttl, process_key)
-        if len(entry) > limits.message_bytes:
-            raise errors.MessageTooLarge(len(entry), limits.message_bytes)
-        if not self._send(args=[key, limits.queue_length, ttl, entry, receipt or "", RECEIPT_SECONDS, *bell]):
-            raise errors.QueueFull(queue, limits.queue_length)
+            bell = (names.inbox(names.sender_of(queue), ""), queue, limits.reply_ttl, process_key)
+        if len(entry) > limits.max_message_bytes:
+            raise errors.MessageTooLarge(len(entry), limits.max_message_bytes)
+        if not self._send(args=[key, limits.max_queue_length, ttl, entry, receipt or "", RECEIPT_SECONDS, *bell]):
+            raise errors.QueueFull(queue, limits.max_queue_length)
 
     def has_arrived(self, receipt: str) -> bool:
         return bool(self.client.exists(receipt))
@@ -116,14 +117,14 @@ class BusChannel:
         if answer is None:
             return None
         queue, entry = answer[0].decode(), answer[1]
-        if len(entry) > self.limits.message_bytes:
+        if len(entry) > self.limits.max_message_bytes:
             self.bury_large(queue, entry[: dead_letters.MAX_TEXT], len(entry))
             return None
         return queue, entry, names.is_inbox(queue) and monotonic() - sent_at < BACKLOG_SECONDS
 
     def take(self, inbox: str) -> list[bytes]:
         """Remove and return the oldest entries of an inbox; oversized entries become dead letters."""
-        entries = self._take(keys=[inbox], args=[BATCH, self.limits.message_bytes, dead_letters.MAX_TEXT])
+        entries = self._take(keys=[inbox], args=[BATCH, self.limits.max_message_bytes, dead_letters.MAX_TEXT])
         for entry in entries:
             if isinstance(entry, list):
                 self.bury_large(inbox, *entry)
@@ -133,7 +134,7 @@ class BusChannel:
         """Receive a queue's oldest message as (delivery tag, text), or None. Oversized ones become dead letters."""
         keys = [queue + BODIES, self.received_key, self.received_index_key]
         # One more byte for the digit of a redelivered body.
-        args: list[Any] = [TAG_LENGTH, time(), queue, self.limits.message_bytes + 1, dead_letters.MAX_TEXT]
+        args: list[Any] = [TAG_LENGTH, time(), queue, self.limits.max_message_bytes + 1, dead_letters.MAX_TEXT]
         while isinstance(body := self._claim(keys=keys, args=args), list):
             self.bury_large(queue, *body)
         if not body:
@@ -148,7 +149,7 @@ class BusChannel:
         LOG.warning("Message of %s became a dead letter: %s", queue, letter.reason)
 
     def bury_large(self, queue: str, beginning: bytes, size: int) -> None:
-        self.bury(queue, beginning, errors.MessageTooLarge(size, self.limits.message_bytes), size)
+        self.bury(queue, beginning, errors.MessageTooLarge(size, self.limits.max_message_bytes), size)
 
     def acknowledge(self, delivery_tag: str) -> bool:
         """Acknowledge a message; return False if another server has received it meanwhile."""
@@ -171,7 +172,7 @@ class BusChannel:
 
     def _restore_received(self, until: float | str, tag: str) -> None:
         keys = [self.received_key, self.received_index_key]
-        args: list[Any] = [until, tag, 100, self.limits.queue_ttl, BODIES, names.SERVER_QUEUES]
+        args: list[Any] = [until, tag, 100, self.limits.request_ttl, BODIES, names.SERVER_QUEUES]
         args += [TAG_LENGTH, MAX_REDELIVERIES, dead_letters.MAX_TEXT]
         for queue, beginning, size in self._restore(keys=keys, args=args):
             self.bury(queue.decode(errors="replace"), beginning, errors.ReceiversLost(MAX_REDELIVERIES + 1), size)
@@ -190,7 +191,7 @@ class BusChannel:
         """Ensure that these topic queues have a bell per message."""
         with self.client.pipeline(transaction=False) as pipe:
             for queue in queues:
-                self._ring(keys=[queue, queue + BODIES], args=[self.limits.queue_ttl], client=pipe)
+                self._ring(keys=[queue, queue + BODIES], args=[self.limits.request_ttl], client=pipe)
             pipe.execute()
 
     def close(self) -> None:
@@ -203,7 +204,7 @@ def _pool(address: RedisAddress, limits: BusLimits) -> redis.BlockingConnectionP
     if not address.socket:
         options = {"connection_class": redis.Connection, "socket_connect_timeout": limits.socket_timeout}
     return redis.BlockingConnectionPool(
-        max_connections=limits.connections,
+        max_connections=limits.max_connections,
         timeout=limits.socket_timeout,
         socket_timeout=limits.socket_timeout,
         health_check_interval=max(1, int(limits.socket_timeout)),

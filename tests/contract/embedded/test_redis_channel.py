@@ -25,16 +25,17 @@ from rpcapi.messaging.drivers.redis_channel import (
 QUEUE = "gantt_bus:topic:admin:unit:transport"
 INBOX = "gantt_bus:inbox:admin:compute:p"
 LIMITS = BusLimits(
+    prefetch=8,
     socket_timeout=5.0,
     send_timeout=10.0,
     visibility_timeout=10,
-    queue_ttl=60,
-    inbox_ttl=60,
-    connections=2,
-    queue_length=100,
-    message_bytes=10_000,
-    first_pause=0.0,
-    longest_pause=0.0,
+    request_ttl=60,
+    reply_ttl=60,
+    max_connections=2,
+    max_queue_length=100,
+    max_message_bytes=10_000,
+    reconnect_backoff=0.0,
+    reconnect_backoff_max=0.0,
 )
 
 
@@ -73,7 +74,7 @@ def test_oldest_message_is_received_first_and_recorded_until_it_is_acknowledged(
 
 @pytest.mark.parametrize(("queue", "messages"), [(QUEUE, QUEUE + BODIES), (INBOX, INBOX)])
 def test_full_queue_refuses_a_message_and_stays_as_it_is(channel: BusChannel, queue: str, messages: str) -> None:
-    channel.limits = replace(LIMITS, queue_length=2)
+    channel.limits = replace(LIMITS, max_queue_length=2)
     for text in ("first", "second"):
         channel.publish(queue, text)
     channel.client.expire(queue, 1000)
@@ -137,7 +138,7 @@ def test_message_that_a_receiver_returns_is_not_counted(channel: BusChannel) -> 
 
 def test_message_may_be_as_large_as_allowed_and_is_redelivered(channel: BusChannel) -> None:
     channel.publish(QUEUE, "")
-    room = LIMITS.message_bytes - len(channel.client.lpop(QUEUE + BODIES))
+    room = LIMITS.max_message_bytes - len(channel.client.lpop(QUEUE + BODIES))
     with pytest.raises(MessageTooLarge, match="10001 bytes is too large"):
         channel.publish(QUEUE, "x" * (room + 1))
     channel.publish(QUEUE, "x" * room)
@@ -147,7 +148,7 @@ def test_message_may_be_as_large_as_allowed_and_is_redelivered(channel: BusChann
 
 
 def test_larger_entries_of_an_inbox_are_not_returned(channel: BusChannel) -> None:
-    large = b"x" * (LIMITS.message_bytes + 1)
+    large = b"x" * (LIMITS.max_message_bytes + 1)
     channel.client.lpush(QUEUE, b"first", large, b"last")
     assert channel.take(QUEUE) == [b"first", b"last"]
     letter = take_letter(channel)
@@ -155,7 +156,7 @@ def test_larger_entries_of_an_inbox_are_not_returned(channel: BusChannel) -> Non
 
 
 def test_entries_of_an_inbox_are_returned_at_once_up_to_the_size_of_one_message(channel: BusChannel) -> None:
-    entry = b"x" * (LIMITS.message_bytes // 2)
+    entry = b"x" * (LIMITS.max_message_bytes // 2)
     channel.client.lpush(QUEUE, *[entry] * 10)
     assert channel.take(QUEUE) == [entry] * 3
     assert channel.client.llen(QUEUE) == 7
@@ -202,7 +203,7 @@ def test_bell_of_a_server_is_in_the_inbox_of_its_process(channel: BusChannel) ->
     channel.client.set(process_key, "compute:p", ex=60)
     channel.publish(queue, "x", process_key)
     assert channel.client.lrange(INBOX, 0, -1) == [queue.encode()]
-    assert 0 < channel.client.ttl(INBOX) <= LIMITS.inbox_ttl
+    assert 0 < channel.client.ttl(INBOX) <= LIMITS.reply_ttl
     assert not channel.client.exists(queue), "there is no list of bells"
     assert channel.nonempty([QUEUE, queue]) == [queue]
     channel.client.delete(process_key, queue + BODIES)
@@ -221,7 +222,7 @@ def test_read_returns_the_next_entry_and_whether_more_probably_wait(
 
 
 def test_larger_entry_of_an_inbox_is_not_read(channel: BusChannel) -> None:
-    channel.client.lpush(INBOX, b"x" * (LIMITS.message_bytes + 1))
+    channel.client.lpush(INBOX, b"x" * (LIMITS.max_message_bytes + 1))
     assert channel.read([INBOX]) is None
     assert take_letter(channel).queue == INBOX
 
@@ -232,6 +233,6 @@ def test_each_script_is_used(channel: BusChannel) -> None:
 
 
 def test_pauses_double_up_to_the_longest() -> None:
-    limits = replace(LIMITS, first_pause=0.5, longest_pause=3)
+    limits = replace(LIMITS, reconnect_backoff=0.5, reconnect_backoff_max=3)
     assert list(itertools.islice(limits.pauses(), 5)) == [0.5, 1, 2, 3, 3]
-    assert list(itertools.islice(replace(limits, first_pause=9).pauses(), 2)) == [3, 3]
+    assert list(itertools.islice(replace(limits, reconnect_backoff=9).pauses(), 2)) == [3, 3]

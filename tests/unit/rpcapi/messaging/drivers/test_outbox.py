@@ -15,16 +15,17 @@ from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.drivers.redis_channel import BusLimits
 
 LIMITS = BusLimits(
+    prefetch=8,
     socket_timeout=1.0,
     send_timeout=10.0,
     visibility_timeout=10,
-    queue_ttl=60,
-    inbox_ttl=60,
-    connections=2,
-    queue_length=100,
-    message_bytes=10_000,
-    first_pause=0.0,
-    longest_pause=0.0,
+    request_ttl=60,
+    reply_ttl=60,
+    max_connections=2,
+    max_queue_length=100,
+    max_message_bytes=10_000,
+    reconnect_backoff=0.0,
+    reconnect_backoff_max=0.0,
 )
 REQUEST = wire.WireRequest({}, {"method": "m"}, expires_at=1.0)
 QUEUE = "gantt_bus:topic:admin:gantt:compute"
