@@ -19,6 +19,7 @@ from scheduler_svc.store.redis.rows import (
     RedisPositions,
     RedisRecords,
     RedisScores,
+    digest,
     range_below,
 )
 from scheduler_svc.store.registrations import AppliedReport
@@ -72,10 +73,7 @@ FETCHED = {
 # Fields of a claim that the script counts, besides the group.
 COUNTED = ("state", "host", "type", "project", "user", "allocations")
 # Sections of a plan: comparisons, then writes.
-SECTIONS = (
-    *("fields", "members", "ranges", "sizes", "rooms"),
-    *("entries", "positions", "set", "deleted", "added", "removed", "joined", "left", "raised", "excess", "idle"),
-)
+SECTIONS = ("reads", "sizes", "rooms", "entries", "positions", "writes", "excess", "idle")
 
 
 def run(
@@ -150,16 +148,16 @@ class RedisPartition(PartitionState):
         self._plan["entries"].extend(self._entries)
         self._plan["excess"].extend(self._excess.items())
         self._plan["idle"].extend(self._idle)
-        self._plan["raised"].extend(self._raised.items())
         if self.vocabulary != self._former_vocabulary:
             self._plan["positions"].append(("meta", "vocabulary", self.vocabulary))
         for name, before, after in self.claims.changes():
             if before is not None:
-                self._plan["removed"].append(("by_host", f"{before.host}|{name}"))
+                self._plan["writes"].append(("ZREM", "by_host", f"{before.host}|{name}"))
             if after is not None:
-                self._plan["added"].append(("by_host", f"{after.host}|{name}", "0"))
+                self._plan["writes"].append(("ZADD", "by_host", "0", f"{after.host}|{name}"))
         for rows in self._rows.values():
             rows.write(self._plan)
+        self._plan["writes"].extend(("HINCRBY", "generations", name, number) for name, number in self._raised.items())
         return self.send_plan()
 
     def send_plan(self) -> bool:
@@ -197,9 +195,11 @@ class RedisPartition(PartitionState):
     def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
         number = -1 if limit == ALL else limit
         ends = ((f"[{host}/", f"({host}0"), range_below(host))
-        parts = self._connection.read(*(("ZRANGEBYLEX", "by_host", *pair, "LIMIT", 0, number) for pair in ends))
-        for pair, members in zip(ends, parts, strict=True):
-            self._plan["ranges"].append(("by_host", *pair, number, "\0".join(members)))
+        commands = [("ZRANGEBYLEX", "by_host", *pair, "LIMIT", 0, number) for pair in ends]
+        parts = self._connection.read(*commands)
+        self._plan["reads"].extend(
+            (digest(members), *command) for members, command in zip(parts, commands, strict=True)
+        )
         consumers = {member.partition("|")[2] for members in parts for member in members}
         self.prefetch(consumers=consumers)
         consumers.update(name for name, _before, _after in self.claims.changes())

@@ -3,7 +3,7 @@
 
 import functools
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, TypeVar
 
 from scheduler_svc.store import paging
@@ -62,8 +62,7 @@ class RedisFields(MutableMapping[str, V]):
 
     def compare(self, plan: Plan) -> None:
         for batch in paging.batches(self._compared(), COMPARED_BATCH):
-            texts = "\0".join(self._texts[name] for name in batch)
-            plan["fields"].append((self._word, hashlib.sha1(texts.encode(), usedforsecurity=False).hexdigest(), batch))
+            plan["reads"].append((digest(self._texts[name] for name in batch), *self.commands(batch)[0]))
 
     def _compared(self) -> list[str]:
         return [name for name in self._values if name in self._texts]
@@ -81,9 +80,9 @@ class RedisFields(MutableMapping[str, V]):
 
     def _write(self, plan: Plan, name: str, _before: V | None, after: V | None) -> None:
         if after is None:
-            plan["deleted"].append((self._word, name))
+            plan["writes"].append(("HDEL", self._word, name))
         else:
-            plan["set"].append((self._word, name, self._codec.encode(after)))
+            plan["writes"].append(("HSET", self._word, name, self._codec.encode(after)))
 
     def _stored(self, name: str) -> V | None:
         text = self._texts.get(name)
@@ -116,9 +115,9 @@ class RedisScores(RedisPositions):
 
     def _write(self, plan: Plan, name: str, _before: int | None, after: int | None) -> None:
         if after is None:
-            plan["removed"].append((self._word, name))
+            plan["writes"].append(("ZREM", self._word, name))
         else:
-            plan["added"].append((self._word, name, self._codec.encode(after)))
+            plan["writes"].append(("ZADD", self._word, self._codec.encode(after), name))
 
 
 class RedisMembers(RedisFields[bool]):
@@ -131,10 +130,11 @@ class RedisMembers(RedisFields[bool]):
         self._texts.update({name: "1" if next(answers) else "" for name in names})
 
     def compare(self, plan: Plan) -> None:
-        plan["members"].extend((self._word, name, len(self._texts[name])) for name in self._compared())
+        for name in self._compared():
+            plan["reads"].append((self._texts[name] or "0", *self.commands([name])[0]))
 
     def _write(self, plan: Plan, name: str, _before: bool | None, after: bool | None) -> None:
-        plan["joined" if after else "left"].append((self._word, name))
+        plan["writes"].append(("SADD" if after else "SREM", self._word, name))
 
 
 class RedisChildren(RedisFields[list[str]]):
@@ -147,12 +147,18 @@ class RedisChildren(RedisFields[list[str]]):
         self._texts.update({name: "\0".join(next(answers)) for name in names})
 
     def compare(self, plan: Plan) -> None:
-        plan["ranges"].extend((self._word, *range_below(name), -1, self._texts[name]) for name in self._compared())
+        for name in self._compared():
+            plan["reads"].append((digest([self._texts[name]]), *self.commands([name])[0]))
 
     def _write(self, plan: Plan, name: str, before: list[str] | None, after: list[str] | None) -> None:
         former, children = set(before or ()), set(after or ())
-        plan["removed"] += [(self._word, f"{name}|{child}") for child in former - children]
-        plan["added"] += [(self._word, f"{name}|{child}", "0") for child in children - former]
+        plan["writes"] += [("ZREM", self._word, f"{name}|{child}") for child in former - children]
+        plan["writes"] += [("ZADD", self._word, "0", f"{name}|{child}") for child in children - former]
+
+
+def digest(texts: Iterable[str]) -> str:
+    """Return the form in which commit.lua compares an answer of several texts."""
+    return hashlib.sha1("\0".join(texts).encode(), usedforsecurity=False).hexdigest()
 
 
 def range_below(name: str) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes of a plan, given as rows of arguments. Include after _partition.
 --@ keys eligible children
---@ include _nodes
 local at = REST -- start of the next rows
 
 -- Returns an iterator over `count` rows of `width` arguments.
@@ -13,6 +12,23 @@ local function rows(count, width)
       first = first + width
       return unpack(ARGV, first - width, first - 1)
     end
+  end
+end
+
+local function drop_nodes(ids)
+  if #ids > 0 then
+    append('gone', cjson.encode(ids))
+  end
+  for _, id in ipairs(ids) do
+    redis.call('HDEL', K.providers, id)
+    redis.call('HDEL', K.capacity, id)
+    redis.call('HDEL', K.changed, id)
+    redis.call('HDEL', K.generations, id)
+    if host_of(id) ~= id then -- a bare name is also its service host's
+      redis.call('HDEL', K.eligible, id)
+    end
+    update_excess(id, sums_of(id), true)
+    drop_idle_sums(id, sums_of(id))
   end
 end
 

@@ -5,16 +5,12 @@
 --@ args log_length
 --@ include _partition
 --@ include _members
+--@ include _sorted
 local function node_of(claim)
   if claim.host ~= '@api' then
     return claim.host
   end
-  local nodes = {}
-  for node in pairs(hosts_of_claim(claim)) do
-    nodes[#nodes + 1] = node
-  end
-  table.sort(nodes)
-  return nodes[1]
+  return sorted_keys(hosts_of_claim(claim))[1]
 end
 
 local hosts = {}
