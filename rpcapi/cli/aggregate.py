@@ -5,6 +5,7 @@ import argparse
 from typing import Any
 
 from rpcapi import errors
+from rpcapi.admin import Session
 from rpcapi.admin.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
 from rpcapi.admin.argument import Argument, parse_pair, repeatable
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, fields_cell, lines_cell
@@ -45,10 +46,7 @@ class ShowAggregate(ShowOne):
     ARGUMENTS = (_ID,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
-        document = get_aggregate(self.session, parsed_args.id)
-        if document is None or "deleted" in document:
-            raise _unknown(parsed_args.id)
-        return COLUMNS, _row(parsed_args.id, document)
+        return COLUMNS, _row(parsed_args.id, _existing(self.session, parsed_args.id))
 
 
 class SetAggregate(Command):
@@ -107,9 +105,7 @@ class DeleteAggregate(Command):
     ARGUMENTS = (_ID,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        document = get_aggregate(self.session, parsed_args.id)
-        if document is None or "deleted" in document:
-            raise _unknown(parsed_args.id)
+        _existing(self.session, parsed_args.id)
         self.session.call(self.session.scheduler.delete_aggregate, parsed_args.id)
         self.show_message(f"{parsed_args.id} is deleted")
 
@@ -121,6 +117,13 @@ def _row(name: str, document: AggregateDocument) -> tuple[Any, ...]:
         lines_cell(document["hosts"]),
         fields_cell(document.get("metadata", {})),
     )
+
+
+def _existing(session: Session, name: str) -> AggregateDocument:
+    document = get_aggregate(session, name)
+    if document is None or "deleted" in document:
+        raise _unknown(name)
+    return document
 
 
 def _unknown(name: str) -> errors.NotFound:

@@ -83,9 +83,8 @@ class ConfinedRabbitDriver(RabbitDriver):
         *,
         wait_for_reply: bool | None = None,
         timeout: float | None = None,
-        call_monitor_timeout: float | None = None,
         retry: int | None = None,
-        transport_options: Any = None,
+        **options: Any,
     ) -> Any:
         """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once, other values are ignored.
 
@@ -98,15 +97,8 @@ class ConfinedRabbitDriver(RabbitDriver):
             seconds = 0.0 if retry == 0 else rabbit_connection.SEND_SECONDS
         is_responder = self.senders.responder_check(target.topic, target.server)
         with deadline.limit_wait(seconds), expect_reply_of(is_responder):
-            return super().send(
-                target,
-                ctxt,
-                message,
-                wait_for_reply=wait_for_reply,
-                timeout=seconds if wait_for_reply else timeout,
-                call_monitor_timeout=call_monitor_timeout,
-                transport_options=transport_options,
-            )
+            limit = seconds if wait_for_reply else timeout
+            return super().send(target, ctxt, message, wait_for_reply=wait_for_reply, timeout=limit, **options)
 
     def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
         """Consume the queues of an RPC server: shared topic (if any), own name, and fan-out."""

@@ -2,9 +2,9 @@
 """Replies from RabbitMQ to the calls of a process."""
 
 import logging
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from rpcapi.messaging.drivers import deadline
@@ -20,21 +20,17 @@ MAX_LOGGED = 1000  # users with a logged forged reply, one log line each
 IsResponder = Callable[[str | None], bool]
 
 
-class _CurrentCall(threading.local):
-    is_responder: IsResponder | None = None
-
-
-_CALL = _CurrentCall()
+_IS_RESPONDER: ContextVar[IsResponder | None] = ContextVar("is_responder", default=None)
 
 
 @contextmanager
 def expect_reply_of(is_responder: IsResponder) -> Iterator[None]:
     """Accept replies to this thread's calls only from users that satisfy the predicate."""
-    previous, _CALL.is_responder = _CALL.is_responder, is_responder
+    token = _IS_RESPONDER.set(is_responder)
     try:
         yield
     finally:
-        _CALL.is_responder = previous
+        _IS_RESPONDER.reset(token)
 
 
 class RabbitReplyWaiter(ReplyWaiter):
@@ -49,8 +45,8 @@ class RabbitReplyWaiter(ReplyWaiter):
         super().__init__(*args)
 
     def listen(self, msg_id: str) -> None:
-        if _CALL.is_responder is not None:
-            self._responders[msg_id] = _CALL.is_responder
+        if (is_responder := _IS_RESPONDER.get()) is not None:
+            self._responders[msg_id] = is_responder
         super().listen(msg_id)
 
     def unlisten(self, msg_id: str) -> None:
