@@ -20,6 +20,17 @@ OPTIONS = {
     LOG: "log_bytes",
     "decisions": "decision_bytes",
 }
+# {collection: names of its mappings in PartitionStorage}; the entries of the first count.
+MAPPINGS = {
+    CLAIMS: ("claims", "sources", "deadlines", "groups", "unverified", "holders", "tallies"),
+    TOMBSTONES: ("ended", "ended_at"),
+    PINS: ("pins",),
+    HOSTS: (
+        *("providers", "capacity", "used", "changed", "eligible", "excess"),
+        *("generations", "provider_names", "children"),
+        *("services", "reports", "beats", "alive", "opened", "awaited", "clock_offsets"),
+    ),
+}
 ROTATES = frozenset({LOG, "decisions"})  # collections that drop their oldest entries at the limit
 
 

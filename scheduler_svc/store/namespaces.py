@@ -19,6 +19,7 @@ TOO_OLD = "too_old"  # set for agents with an unsupported RPC version
 _REMOVABLE = (DUPLICATE, OLDER_SEEN_MS)
 
 Versioned = tuple[int, dict[str, Any]]
+StateRow = tuple[str, int, dict[str, Any]]  # name, version, document
 
 
 def entry_of(namespace: str, name: str) -> str:

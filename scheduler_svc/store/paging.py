@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
+Page = tuple[list[_Item], str | None]  # entries, and the next marker
 
 
 def cut(names: Iterable[str], marker: str | None, limit: int) -> tuple[list[str], str | None]:

@@ -7,13 +7,12 @@ from rpcapi.resources import names
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.interface import Store
+from scheduler_svc.store.paging import Page
 
 InstancesOnHosts = Callable[[Sequence[str]], frozenset[str]]  # returns those instances that have a host
 
 
-def find_leaks(
-    store: Store, on_hosts: InstancesOnHosts, build_ms: int, marker: str | None, limit: int
-) -> tuple[list[Claim], str | None]:
+def find_leaks(store: Store, on_hosts: InstancesOnHosts, build_ms: int, marker: str | None, limit: int) -> Page[Claim]:
     """Return the leaked claims in one page of claims, and the next marker or None.
 
     A leak is older than ``build_ms``, the longest time from claim to host in Nova, and its consumer is no instance with

@@ -38,9 +38,7 @@ class MemcachedStates:
             raise errors.UnknownHost(name=name)
         return contents[name]
 
-    def page(
-        self, namespace: str, marker: str | None, limit: int
-    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+    def page(self, namespace: str, marker: str | None, limit: int) -> paging.Page[namespaces.StateRow]:
         """Return a page by name and the next marker. Evicted documents are missing from it."""
         names, following = paging.cut(self.versions(namespace), marker, limit)
         contents = self.read(namespace, names)

@@ -10,6 +10,7 @@ from rpcapi.bounds import CollectionSize, estimate
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import documents, namespaces, paging
+from scheduler_svc.store.bounded import DOCUMENTS, MAPPINGS
 from scheduler_svc.store.decisions import project_of, record_bytes
 from scheduler_svc.store.tallies import Tally
 from scheduler_svc.store.verbs.contents import ALL, RowNames
@@ -67,7 +68,7 @@ class MemoryPartition(WholePartition):
 
     def page_of_claims(
         self, host: str | None, consumer: str | None, marker: str | None, limit: int
-    ) -> tuple[list[Claim], str | None]:
+    ) -> paging.Page[Claim]:
         matches = {
             f"{claim.host}|{claim.consumer}": claim
             for claim in self.claims.values()
@@ -90,22 +91,8 @@ class MemoryPartition(WholePartition):
         return {"prepared": prepared, "confirmed": len(self.claims) - prepared}
 
     def sizes(self) -> Mapping[str, CollectionSize]:
-        collections: Mapping[str, tuple[Mapping[Any, Any], ...]] = {
-            "claims": (
-                *(self.claims, self.deadlines, self.groups, self.unverified, self.sources),
-                *(self.holders, self.tallies),
-            ),
-            "tombstones": (self.ended, self.ended_at),
-            "pins": (self.pins,),
-            "hosts": (
-                *(self.providers, self.capacity, self.used, self.changed, self.eligible, self.excess),
-                *(self.generations, self.children, self.provider_names),
-                *(self.services, self.reports, self.beats, self.alive, self.opened, self.clock_offsets),
-                self.awaited,
-            ),
-            "documents": (self.states,),
-        }
-        sizes = {name: estimate(*mappings) for name, mappings in collections.items()}
+        sizes = {name: estimate(*map(self.whole, mappings)) for name, mappings in MAPPINGS.items()}
+        sizes[DOCUMENTS] = estimate(self.states)
         sizes["log"] = estimate({entry.position: entry for entry in self._log})
         sizes["decisions"] = CollectionSize(len(self._decisions), self._decision_bytes)
         return sizes

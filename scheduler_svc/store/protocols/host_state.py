@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rpcapi import errors
 from scheduler_svc.store import documents, namespaces, reports, validation
 from scheduler_svc.store.bounded import DOCUMENTS, HOSTS
+from scheduler_svc.store.paging import Page
 from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.records import HostReport, StatsOutcome
 from scheduler_svc.store.verbs import removal, states
@@ -31,9 +32,7 @@ class HostStateStore(VerbRunner, Protocol):
         except errors.UnknownHost:
             return 0, {}
 
-    def list_state(
-        self, namespace: str, marker: str | None = None, limit: int = 1000
-    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+    def list_state(self, namespace: str, marker: str | None = None, limit: int = 1000) -> Page[namespaces.StateRow]:
         """Return a page of (name, version, document) by name, and the next marker."""
         validation.check_page(limit, marker)
         external = self._find_external(namespace)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store import validation
 from scheduler_svc.store.decisions import project_of
+from scheduler_svc.store.paging import Page
 from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.verbs import collecting
 from scheduler_svc.store.verbs import decisions as recorded
@@ -85,9 +86,7 @@ class DecisionRecordStore(VerbRunner, Protocol):
         validation.check_text("request_id", request_id)
         return self._read(recorded.find, request_id, project)
 
-    def list_decisions(
-        self, marker: str | None = None, limit: int = 100
-    ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
+    def list_decisions(self, marker: str | None = None, limit: int = 100) -> Page[tuple[str, dict[str, Any]]]:
         """Return a page of (request id, document), oldest first, and the next opaque marker."""
         validation.check_page(limit)
         return self._read(recorded.page, marker, limit)

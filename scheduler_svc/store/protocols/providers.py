@@ -110,9 +110,7 @@ class AllocationStore(VerbRunner, Protocol):
         validation.check_consumers(consumers)
         return self._run(allocating.read, consumers)
 
-    def list_holders(
-        self, provider: str, marker: str | None = None, limit: int = 1000
-    ) -> tuple[list[Claim], str | None]:
+    def list_holders(self, provider: str, marker: str | None = None, limit: int = 1000) -> paging.Page[Claim]:
         """Return a page of the claims, even unverified, with allocations from ``provider``, and the next marker."""
         validation.check_name(provider)
         validation.check_page(limit, marker)

@@ -8,6 +8,7 @@ from typing import Any
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store import allocations, documents, tallies
 from scheduler_svc.store.allocations import ANY, AllocationChange, Usage
+from scheduler_svc.store.paging import Page
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.redis.claims import expire_all, read_claims
 from scheduler_svc.store.redis.connect import RedisConnection
@@ -27,9 +28,7 @@ def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, Cla
     }
 
 
-def list_holders(
-    connection: RedisConnection, provider: str, marker: str | None, limit: int
-) -> tuple[list[Claim], str | None]:
+def list_holders(connection: RedisConnection, provider: str, marker: str | None, limit: int) -> Page[Claim]:
     expire_all(connection)
     head = f"{provider}|"
     ends = (f"({head}{marker or ''}", f"({provider}}}")  # '}' is the next byte after '|'

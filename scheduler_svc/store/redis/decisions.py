@@ -8,6 +8,7 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.store import documents, validation
 from scheduler_svc.store.decisions import project_of
+from scheduler_svc.store.paging import Page
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import RedisConnection
 
@@ -34,9 +35,7 @@ def find(connection: RedisConnection, request_id: str, project: str | None) -> d
     raise errors.UnknownDecision(request_id=request_id)
 
 
-def page(
-    connection: RedisConnection, marker: str | None, limit: int
-) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
+def page(connection: RedisConnection, marker: str | None, limit: int) -> Page[tuple[str, dict[str, Any]]]:
     if marker is not None and not _ENTRY_ID.fullmatch(marker):
         raise validation.refuse(
             f"{marker[:60]!r} is not a decision marker; use the marker that the previous page returned"

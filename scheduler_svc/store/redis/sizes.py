@@ -5,20 +5,17 @@ from collections.abc import Iterable
 
 from rpcapi.bounds import CollectionSize
 from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
+from scheduler_svc.store.bounded import CLAIMS, HOSTS, LOG, MAPPINGS, PINS, TOMBSTONES
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import KEYS, state_word
 
 # {collection: key words}; the entries of the first key count. ``meta`` never grows.
 WORDS = {
-    "claims": ("claims", "sources", "by_host", "deadlines", "groups", "unverified", "holders", "tallies", "tallied"),
-    "tombstones": ("ended", "ended_at"),
-    "pins": ("pins", "pins_at"),
-    "hosts": (
-        *("providers", "capacity", "used", "changed", "eligible", "excess"),
-        *("generations", "provider_names", "children", "api_changed"),
-        *("services", "reports", "beats", "alive", "opened", "awaited", "clock_offsets"),
-    ),
-    "log": ("log",),
+    CLAIMS: (*MAPPINGS[CLAIMS], "by_host", "tallied"),
+    TOMBSTONES: MAPPINGS[TOMBSTONES],
+    PINS: (*MAPPINGS[PINS], "pins_at"),
+    HOSTS: (*MAPPINGS[HOSTS], "api_changed"),
+    LOG: ("log",),
     "decisions": ("decisions", "decided"),
 }
 

@@ -8,7 +8,8 @@ entries that a page already contains do no harm. SCAN returns all elements prese
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections import UserDict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,33 +26,18 @@ ATTEMPTS = 5  # reads of a partition whose log wraps or epoch changes meanwhile
 _WORDS = ("providers", "used", "services", "alive", "opened")
 
 
-class DecodedTexts(MutableMapping[str, Any]):
+class DecodedTexts(UserDict[str, Any]):
     """Values kept as text and decoded on each access, because decoded objects need several times the memory."""
 
     def __init__(self, texts: dict[str, str], decode: Callable[[str], Any]) -> None:
-        self._texts = texts
+        self.data = texts
         self._decode = decode
 
     def __getitem__(self, name: str) -> Any:
-        return self._decode(self._texts[name])
+        return self._decode(self.data[name])
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._texts[name] = documents.encode(value)
-
-    def __delitem__(self, name: str) -> None:
-        del self._texts[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._texts
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
+        self.data[name] = documents.encode(value)
 
 
 def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapshot:

@@ -145,7 +145,7 @@ def get_state(connection: RedisConnection, namespace: str, name: str) -> namespa
 
 def list_state(
     connection: RedisConnection, namespace: str, marker: str | None, limit: int
-) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+) -> paging.Page[namespaces.StateRow]:
     (names,) = connection.read(("HKEYS", _word(namespace)))
     page, following = paging.cut(names, marker, limit)
     return _read_states(connection, namespace, page), following
@@ -187,9 +187,7 @@ def _word(namespace: str) -> str:
     return {namespaces.COMPUTE: "providers", namespaces.SERVICE: "services"}.get(namespace, state_word(namespace))
 
 
-def _read_states(
-    connection: RedisConnection, namespace: str, names: Sequence[str]
-) -> list[tuple[str, int, dict[str, Any]]]:
+def _read_states(connection: RedisConnection, namespace: str, names: Sequence[str]) -> list[namespaces.StateRow]:
     if not names:
         return []
     readers = {namespaces.COMPUTE: _read_compute, namespaces.SERVICE: _read_service}
@@ -199,7 +197,7 @@ def _read_states(
     return [(name, *documents.decode_state(text)) for name, text in zip(names, texts, strict=True) if text]
 
 
-def _read_compute(connection: RedisConnection, names: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
+def _read_compute(connection: RedisConnection, names: Sequence[str]) -> list[namespaces.StateRow]:
     documents_, used = connection.read(("HMGET", "providers", *names), ("HMGET", "used", *names))
     return [
         (name, *namespaces.compute(documents.decode(text, "provider"), json.loads(sums or "{}")))
@@ -208,7 +206,7 @@ def _read_compute(connection: RedisConnection, names: Sequence[str]) -> list[tup
     ]
 
 
-def _read_service(connection: RedisConnection, names: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
+def _read_service(connection: RedisConnection, names: Sequence[str]) -> list[namespaces.StateRow]:
     (epoch, *time), texts, alive, opened, offsets, *beats = connection.read(
         ("HMGET", "meta", "epoch", *clock.FIELDS),
         *(("HMGET", word, *names) for word in ("services", "alive", "opened", "clock_offsets")),

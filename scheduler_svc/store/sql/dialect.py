@@ -30,20 +30,17 @@ class SqlDialect(abc.ABC):
         Raises StoreUnavailable for a server that must not be written to.
         """
 
-    @abc.abstractmethod
-    def lock_schema(self, connection: Connection) -> None:
+    def lock_schema(self, connection: Connection) -> None:  # noqa: B027 - nothing if the transaction has locked it
         """Lock the schema for the transaction, so that only one process creates tables."""
 
-    @abc.abstractmethod
-    def announce(self, connection: Connection, partition: str) -> None:
+    def announce(self, connection: Connection, partition: str) -> None:  # noqa: B027 - nothing if followers poll
         """Notify waiting followers of the partition's log when the transaction commits."""
 
     @abc.abstractmethod
     def await_news(self, partition: str, seconds: float, pause: float) -> None:
         """Wait until the log may have grown, at most ``seconds``; polling dialects wait ``pause``."""
 
-    @abc.abstractmethod
-    def listen(self, partition: str) -> None:
+    def listen(self, partition: str) -> None:  # noqa: B027 - nothing if followers poll
         """Subscribe to the notifications of ``announce``. Raises StoreUnavailable."""
 
     @abc.abstractmethod

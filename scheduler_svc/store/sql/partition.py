@@ -12,6 +12,7 @@ from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import namespaces
 from scheduler_svc.store.codecs import STATE
+from scheduler_svc.store.paging import Page
 from scheduler_svc.store.sql import log, sizes
 from scheduler_svc.store.sql.decisions import SqlDecisions
 from scheduler_svc.store.sql.rows import ColumnView, DerivedColumns, SqlRows
@@ -89,9 +90,7 @@ class SqlPartition(SqlDecisions, WholePartition):
         consumers = self._rows[CONSUMERS].find(CONSUMERS.c.host == host, CONSUMERS.c.claim_location, limit=limit)
         return [self.claims[name] for name in consumers]
 
-    def page_of_claims(
-        self, host: str | None, consumer: str | None, marker: str | None, limit: int
-    ) -> tuple[list[Claim], str | None]:
+    def page_of_claims(self, host: str | None, consumer: str | None, marker: str | None, limit: int) -> Page[Claim]:
         location = CONSUMERS.c.claim_location
         conditions: list[ColumnElement[bool]] = [location.is_not(None)]
         if host is not None:
@@ -202,7 +201,7 @@ def _is_below(head: str) -> ColumnElement[bool]:
     return and_(STATES.c.name > head, STATES.c.name < f"{head[:-1]}}}") if head else true()
 
 
-def _claim_location(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _claim_location(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the columns that locate a consumer's claim."""
     if "claim" not in raw:
         return {}
@@ -210,11 +209,11 @@ def _claim_location(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"host": names.host_of(claim["host"]), "claim_location": f"{claim['host']}|{claim['consumer']}"}
 
 
-def _project(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _project(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"project": json.loads(raw["tally"])["owner"][0]}
 
 
-def _until(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _until(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"until_ms": json.loads(raw["pinned"])[1]}
 
 

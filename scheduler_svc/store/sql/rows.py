@@ -23,7 +23,7 @@ from scheduler_svc.store import paging
 from scheduler_svc.store.codecs import Codec
 
 V = TypeVar("V")
-DerivedColumns = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+DerivedColumns = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 BATCH = 1000  # names per statement
 INSERTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
@@ -45,7 +45,7 @@ class SqlRow:
 
 
 class SqlRows:
-    """Rows of ``partition`` in ``table``; ``derive`` returns computed columns from a row's name and columns."""
+    """Rows of ``partition`` in ``table``; ``derive`` returns columns computed from a row's others."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class SqlRows:
         encoded = {key: self._codecs[key].encode(value) for key, value in row.values.items() if value is not None}
         if not unchanged and not encoded:
             return {}
-        derived = self._derive(name, unchanged | encoded) if self._derive else {}
+        derived = self._derive(unchanged | encoded) if self._derive else {}
         head = {"partition": self._partition, "name": name}
         return head | unchanged | encoded | {key: value for key, value in derived.items() if value is not None}
 
@@ -158,11 +158,8 @@ def _select_by_name(table: Table) -> Select[Any]:
 @cache
 def _upsert(table: Table, dialect: str) -> Insert:
     statement = INSERTS[dialect](table)
-    rest = {
-        name: statement.excluded[name]
-        for name in (column.name for column in table.columns)
-        if name not in ("partition", "name")
-    }
+    names = {column.name for column in table.columns} - {"partition", "name"}
+    rest = {name: statement.excluded[name] for name in sorted(names)}
     replacing: Insert = statement.on_conflict_do_update(index_elements=["partition", "name"], set_=rest)
     return replacing
 

@@ -56,15 +56,6 @@ class Sqlite(SqlDialect):
         boot = BOOT_ID.read_text().strip() if self._synchronous != "FULL" and BOOT_ID.exists() else "any"
         return f"sqlite {device}:{inode} boot {boot}"
 
-    def lock_schema(self, connection: Connection) -> None:
-        """Do nothing: BEGIN IMMEDIATE locks the file."""
-
-    def announce(self, connection: Connection, partition: str) -> None:
-        """Do nothing: followers poll."""
-
-    def listen(self, partition: str) -> None:
-        """Do nothing: followers poll."""
-
     def await_news(self, partition: str, seconds: float, pause: float) -> None:
         time.sleep(min(seconds, pause))
 
