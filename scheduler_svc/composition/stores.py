@@ -22,21 +22,20 @@ from scheduler_svc.store.records import Liveness
 
 def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | None = None) -> Store:
     """Open a partition's configured store; raises BadConfiguration. ``wait_seconds`` is as in open_store."""
-    declared = (*namespaces.load(conf).stored_names, lease.NAMESPACE, signals.NAMESPACE)
     store = open_store(
         partitions.url(conf, partition),
         partition,
         durability=conf.store.durability,
         log_length=conf.store.log_length,
         decision_bytes=conf.store.decision_bytes,
-        namespaces=declared,
+        namespaces=(*namespaces.load(conf).stored_names, lease.NAMESPACE, signals.NAMESPACE),
         liveness=liveness_source(conf),
         replicas=replicas.from_options(conf.store, partitions.url(conf, partition)),
         max_step_ms=milliseconds(conf.store.max_clock_step),
         wait_seconds=wait_seconds,
     )
     store.bounds = store_bounds(partition, {name: conf.store[option] for name, option in OPTIONS.items()})
-    attach_state_store(store, conf.store.state_url, conf.store.state_namespaces, declared)
+    attach_state_store(store, conf.store.state_url, conf.store.state_namespaces)
     return store
 
 

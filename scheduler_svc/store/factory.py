@@ -44,12 +44,11 @@ def open_store(
     raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; supported are {', '.join(SCHEMES)}")
 
 
-def attach_state_store(
-    store: Store, url: str | None, external_namespaces: Collection[str], declared: Collection[str]
-) -> None:
-    """Keep ``external_namespaces`` in the memcached at ``url``, if any. Raises BadConfiguration if not ``declared``."""
+def attach_state_store(store: Store, url: str | None, external_namespaces: Collection[str]) -> None:
+    """Keep ``external_namespaces`` in the memcached at ``url``, if any. Raises BadConfiguration if not declared."""
     if url is None:
         return
+    declared = store.options["namespaces"]
     unknown = sorted(set(external_namespaces) - set(declared))
     if unknown:
         raise errors.BadConfiguration(

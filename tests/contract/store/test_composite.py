@@ -37,7 +37,7 @@ from tests.support.store.store_partition import ROOMY, StorePartition, node_stat
 def partition(memcached_server: MemcachedServer) -> Iterator[StorePartition]:
     """A partition with all declared namespaces in memcached."""
     store_partition = memory_partition(namespaces=["rack", "power"], partition=uuid.uuid4().hex[:8])
-    attach_state_store(store_partition.store, memcached_server.url(), ["rack", "power"], ["rack", "power"])
+    attach_state_store(store_partition.store, memcached_server.url(), ["rack", "power"])
     yield store_partition
     store_partition.store.close()
 
@@ -74,7 +74,7 @@ def test_documents_lost_by_memcached_do_not_exist(run_folder) -> None:
         missing(why)
     try:
         store = MemoryStore("p1", namespaces=["rack"])
-        attach_state_store(store, server.url(), ["rack"], ["rack"])
+        attach_state_store(store, server.url(), ["rack"])
         version = store.put_state("rack", "h1", 0, {"power": 1})
         start = store.snapshot(["rack"])
         server.kill()

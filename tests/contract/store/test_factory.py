@@ -27,4 +27,4 @@ def test_invalid_redis_url_is_rejected() -> None:
 
 def test_undeclared_external_namespace_is_rejected(memcached_server: MemcachedServer) -> None:
     with pytest.raises(errors.BadConfiguration, match="state_namespaces: rak not declared"):
-        attach_state_store(MemoryStore("p1", namespaces=["rack"]), memcached_server.url(), ["rak"], ["rack"])
+        attach_state_store(MemoryStore("p1", namespaces=["rack"]), memcached_server.url(), ["rak"])
