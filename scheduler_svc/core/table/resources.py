@@ -48,20 +48,12 @@ class ResourceColumns(ColumnGroup):
     def set_inventory(self, row: int, inventory: Mapping[str, Any] | None) -> None:
         """Set or remove (None) a provider's inventory of this class."""
         values = _ABSENT if inventory is None else inventory
-        capacity, least, most, step = (
-            values["capacity"],
-            values["min_unit"],
-            values["max_unit"],
-            values["step_size"],
-        )
-        self.capacity[row] = capacity
-        self.reserved[row] = values["reserved"]
-        self.min_unit[row] = least
-        self.max_unit[row] = most
-        self.step_size[row] = step
+        for name in _ABSENT:
+            getattr(self, name)[row] = values[name]
+        capacity = values["capacity"]
         self.free[row] = capacity - self.used[row]
         self.unit_share[row] = 1 / capacity if capacity > 0 else 0.0
-        has_rules = least > 1 or step > 1 or most < capacity
+        has_rules = values["min_unit"] > 1 or values["step_size"] > 1 or values["max_unit"] < capacity
         self.rules += int(has_rules) - int(self._has_rules[row])
         self._has_rules[row] = has_rules
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Service host state, as columns of the host rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,37 +30,18 @@ class ServiceColumns(ColumnGroup):
 class ServiceView:
     """Service host state of a view: read-only masks with one element per row."""
 
-    __slots__ = ("_columns", "_partitions", "_size")
+    __slots__ = (*ServiceColumns.EMPTY, "audits_overdue")
 
-    def __init__(self, columns: ServiceColumns, partitions: Sequence["ServiceStates"], size: int) -> None:
-        self._columns = columns
-        self._partitions = partitions
-        self._size = size
+    alive: Column
+    enabled: Column
+    too_old: Column
+    opened: Column
+    audit_pending: Column
 
-    @property
-    def alive(self) -> Column:
-        return read_only(self._columns.alive, self._size)
-
-    @property
-    def enabled(self) -> Column:
-        return read_only(self._columns.enabled, self._size)
-
-    @property
-    def too_old(self) -> Column:
-        return read_only(self._columns.too_old, self._size)
-
-    @property
-    def opened(self) -> Column:
-        return read_only(self._columns.opened, self._size)
-
-    @property
-    def audit_pending(self) -> Column:
-        """Mask of the rows whose live service host still has time for its audit."""
-        return read_only(self._columns.audit_pending, self._size)
-
-    @property
-    def audits_overdue(self) -> bool:
-        return any(partition.overdue for partition in self._partitions)
+    def __init__(self, columns: ServiceColumns, partitions: Iterable["ServiceStates"], size: int) -> None:
+        for name in ServiceColumns.EMPTY:
+            setattr(self, name, read_only(getattr(columns, name), size))
+        self.audits_overdue = any(partition.overdue for partition in partitions)
 
 
 @dataclass(slots=True)

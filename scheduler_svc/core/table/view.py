@@ -29,7 +29,7 @@ class View:
     Columns are read-only or copies. ``size`` is the number of rows.
     """
 
-    __slots__ = ("_only", "_table", "_trees", "instance_limits", "size")
+    __slots__ = ("_only", "_services", "_table", "_trees", "instance_limits", "size")
 
     def __init__(
         self, table: HostRows, instance_limits: Mapping[int, int] = NO_LIMITS, only: Column | None = None
@@ -38,6 +38,7 @@ class View:
         self._only = only  # mask of the rows that keep facts and NUMA cells; None: all
         # Row -> maximum number of instances in this decision, below what its columns allow; 0 excludes the row.
         self.instance_limits = instance_limits
+        self._services: ServiceView | None = None
         self._trees: TreeColumns | None = None
         self.size = len(table.names)
 
@@ -157,7 +158,10 @@ class View:
     @property
     def services(self) -> ServiceView:
         """State of the rows' service hosts."""
-        return ServiceView(self._table.services, [part.services for part in self._table.partitions], self.size)
+        if self._services is None:
+            partitions = (part.services for part in self._table.partitions)
+            self._services = ServiceView(self._table.services, partitions, self.size)
+        return self._services
 
     @property
     def aggregates(self) -> AggregateView:
