@@ -233,7 +233,7 @@ def _read_service(connection: RedisConnection, names: Sequence[str]) -> list[nam
 
 def _new_record(last: AppliedReport | None, report: HostReport, nodes: tuple[str, ...]) -> str:
     if last is not None and not report.register:
-        return codecs.REPORT.encode(replace(last, sequence=report.sequence, nodes=nodes))
+        return str(codecs.REPORT.encode(replace(last, sequence=report.sequence, nodes=nodes)))
     return documents.encode({"schema": SCHEMA, "sequence": report.sequence, "agent": report.agent, "nodes": nodes})
 
 

@@ -34,6 +34,6 @@ def memcached_server() -> Iterator[MemcachedServer]:
 def composite_store(memcached_server: MemcachedServer) -> Iterator[MemoryStore]:
     """A store with namespace ``rack`` in memcached, and ``power`` not."""
     store = MemoryStore(uuid.uuid4().hex[:8], namespaces=["rack", "power"])
-    attach_state_store(store, memcached_server.url(), ["rack"], ["rack", "power"])
+    attach_state_store(store, memcached_server.url(), ["rack"])
     yield store
     store.close()

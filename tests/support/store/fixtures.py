@@ -53,25 +53,3 @@ def make_partition(request: pytest.FixtureRequest) -> Iterator[Any]:
 def partition(make_partition: Any) -> Any:
     """A new partition on the backend under test."""
     return make_partition()
-
-
-@pytest.fixture(scope="session")
-def memcached_server() -> Iterator[MemcachedServer]:
-    """A memcached for the whole run; each test uses a new partition."""
-    memcached = MemcachedServer(claim_folder())
-    try:
-        memcached.start()
-    except BinaryMissing as why:
-        missing(why)
-    yield memcached
-    memcached.stop()
-    release_folder(memcached.folder)
-
-
-@pytest.fixture
-def composite_store(memcached_server: MemcachedServer) -> Iterator[MemoryStore]:
-    """A store with namespace ``rack`` in memcached, and ``power`` not."""
-    store = MemoryStore(uuid.uuid4().hex[:8], namespaces=["rack", "power"])
-    attach_state_store(store, memcached_server.url(), ["rack"])
-    yield store
-    store.close()
