@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 from oslo_utils.versionutils import convert_version_to_tuple
 from oslo_versionedobjects import fields as kinds
@@ -21,7 +21,7 @@ class RequestSpec(objects.RequestSpec):
 
     VERSION = NEXT
 
-    fields: ClassVar = {"priority": kinds.IntegerField(default=0)}
+    fields = {"priority": kinds.IntegerField(default=0)}  # noqa: RUF012 - as in the base class
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         """Drop the priority for a peer of this release."""

@@ -24,8 +24,9 @@ from compute_agent.attempts.operations import GuestOperation, apply_operations
 from compute_agent.attempts.saga import AttemptSaga
 from compute_agent.attempts.transitions import GuestTransition, apply_transitions
 from compute_agent.host_identity import HostIdentity
-from compute_agent.resources.nodes import Node, NodeShape
+from compute_agent.resources.nodes import Node
 from compute_agent.resources.requirements import BuildRequirements
+from compute_agent.resources.shapes import NodeShape
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.executor import Job
 from compute_agent.runtime.reporter import StatsReporter

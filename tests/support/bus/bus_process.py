@@ -28,7 +28,7 @@ def end_at(poison: str) -> None:
             os._exit(POISONED)
         return loads(text, *arguments, **options)
 
-    json.loads = loads_or_end
+    json.loads = loads_or_end  # type: ignore[assignment]
 
 
 def main() -> None:

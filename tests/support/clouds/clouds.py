@@ -7,6 +7,7 @@ A host is {"name", "up", "enabled", "total", "used", "metrics", "facts", "host_i
 """
 
 import json
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -191,7 +192,7 @@ requests = st.fixed_dictionaries(
 
 def query_request(query):
     """Return a request with only this query."""
-    image = {"id": None, "properties": {}}
+    image: dict[str, Any] = {"id": None, "properties": {}}
     hints = {"query": json.dumps(query)}
     return {"extra_specs": {}, "image": image, "flavor": "m1", "project": "p1", "hints": hints, "group": None}
 

@@ -123,7 +123,9 @@ def image_properties(cloud, host, request):
 
 
 def version_is(version, condition):
-    sign, text = re.fullmatch(r"\s*(<=|>=|<|>|!=|==)\s*(\S+)\s*", condition).groups()
+    match = re.fullmatch(r"\s*(<=|>=|<|>|!=|==)\s*(\S+)\s*", condition)
+    assert match is not None, condition
+    sign, text = match.groups()
     bound = [int(part) for part in text.split(".")]
     have = [version // 1_000_000, version // 1000 % 1000, version % 1000]
     bound += [0] * (3 - len(bound))

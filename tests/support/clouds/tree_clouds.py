@@ -24,8 +24,10 @@ class TreeCloud:
         self.trees = {
             host: [_rename_provider(provider, host) for provider in trees.tree(random).providers] for host in HOSTS
         }
-        self.pools = [Provider(name, None, *trees.shape(random)) for name in POOLS]
-        self.pools = [replace(provider, traits=provider.traits | {SHARING_TRAIT}) for provider in self.pools]
+        self.pools = []
+        for name in POOLS:
+            inventories, traits, aggregates = trees.shape(random)
+            self.pools.append(Provider(name, None, inventories, traits | {SHARING_TRAIT}, aggregates))
         self.providers = [
             provider for tree_providers in self.trees.values() for provider in tree_providers
         ] + self.pools

@@ -39,7 +39,9 @@ def tree(random: Random, *, marked: bool = False) -> ProviderTree:
     for number in range(random.randint(1, 6)):
         parent = random.choice(providers).id if providers else None
         name = f"{parent}/{number}" if parent else "root"
-        providers.append(Provider(name, parent, *random.choice(shapes), symmetry_key=name if marked else None))
+        inventories, traits, aggregates = random.choice(shapes)
+        symmetry_key = name if marked else None
+        providers.append(Provider(name, parent, inventories, traits, aggregates, symmetry_key))
     pools = [Provider(f"pool{number}", None, *shape(random)) for number in range(random.choice((0, 0, 1, 2)))]
     return ProviderTree(providers, pools)
 
@@ -79,7 +81,10 @@ def tree_request(random: Random, names: Sequence[str]) -> TreeRequest:
     elif len(suffixes) > 1 and random.random() < 0.3:
         related = [tuple(random.sample(suffixes, 2))]
     rooted = [(random.choice(TRAITS),) if random.random() < RULE_PROBABILITY else () for _ in range(2)]
-    return TreeRequest(groups, random.choice((NONE, ISOLATE)), *rooted, same_subtree=tuple(related))
+    root_required, root_forbidden = rooted
+    return TreeRequest(
+        tuple(groups), random.choice((NONE, ISOLATE)), root_required, root_forbidden, same_subtree=tuple(related)
+    )
 
 
 def all_candidates(tree: ProviderTree, tree_request: TreeRequest) -> Iterator[AllocationCandidate]:

@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from devstack import exercise, workload
 from rpcapi import errors, objects
+from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
 from tests.support.clusters import commands
 from tests.support.clusters.clusters import RunningCluster
@@ -52,7 +53,7 @@ TINY = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 
 def boot_all(running: RunningCluster, requests: list[workload.WorkloadRequest], uuids: list[str]) -> None:
     """Request every server, and repeat the call until it is accepted: the same uuids make it the same request."""
-    session = exercise.Session([str(running.cluster.client_conf)])
+    session = Session([str(running.cluster.client_conf)])
     for request in requests:
         instance_uuid = str(uuid.uuid4())
         uuids.append(instance_uuid)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from devstack import confs
 from devstack.cluster import DevstackCluster
+from devstack.confs import Groups
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import RedisServer
 from devstack.users.folder import write_private
@@ -27,7 +28,7 @@ class Cell:
     @staticmethod
     def command(cluster: DevstackCluster, folder: Path) -> list[str]:
         """Return the command line of its agent: as the first one's, with a few other options."""
-        own = {
+        own: Groups = {
             "rpc": {"partition": THERE},
             "compute": {"hosts": "compute[2-3]", "state_path": folder / "state"},
             # Much larger, so that all servers go there unless something prevents it.

@@ -30,7 +30,8 @@ def serve(folder: Path) -> tuple[list[str], dict[str, str], str]:
     listener.listen()
     print("serving", flush=True)
     while True:
-        ready, _, _ = select.select([0, listener], [], [])
+        waited: list[Any] = [0, listener]
+        ready, _, _ = select.select(waited, [], [])
         if 0 in ready:
             release_folder(folder)
             os._exit(0)
@@ -44,7 +45,8 @@ def serve(folder: Path) -> tuple[list[str], dict[str, str], str]:
 def _run_for(client: socket.socket) -> Any:
     """Read a request, return it in a fork with the client's streams, and report how that fork ended."""
     header, streams, _, _ = socket.recv_fds(client, LENGTH.size, 3)
-    request = client.recv(*LENGTH.unpack(header), socket.MSG_WAITALL)
+    (length,) = LENGTH.unpack(header)
+    request = client.recv(length, socket.MSG_WAITALL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     command = os.fork()
     if command == 0:
@@ -56,7 +58,8 @@ def _run_for(client: socket.socket) -> Any:
     for stream in (0, 1, 2, *streams):
         os.close(stream)
     ended = os.pidfd_open(command)
-    if ended not in select.select([ended, client], [], [])[0]:
+    waited: list[Any] = [ended, client]
+    if ended not in select.select(waited, [], [])[0]:
         os.kill(command, signal.SIGKILL)  # the client has ended
     _, status = os.waitpid(command, 0)
     client.send(str(os.waitstatus_to_exitcode(status)).encode())

@@ -83,7 +83,7 @@ def main() -> int:
         os.environ[FACTORY] = factory
         return run(prog, "tests.support.clusters.rigged:make_service", **options)
 
-    command.run = run_rigged
+    command.run = run_rigged  # type: ignore[attr-defined]
     return command.main()
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.redis import RedisServer
@@ -61,7 +61,7 @@ def running_setup(
         binary = binary or redis_binary()
     except BinaryMissing as why:
         missing(why)
-    options = {} if down_ms is None else {"down_ms": down_ms}
+    options: dict[str, Any] = {} if down_ms is None else {"down_ms": down_ms}
     group = make(own, users=STORE_USERS if users else (), binary=binary, **options)
     try:
         group.start()

@@ -12,6 +12,7 @@ import oslo_messaging as messaging
 
 from devstack import exercise
 from rpcapi import errors, objects
+from rpcapi.admin import waiting
 from tests.support.clusters.clusters import RunningCluster
 
 SETTLE_SECONDS = 60.0
@@ -131,7 +132,7 @@ def assert_consistent(
 
 def records(running: RunningCluster, uuids: Sequence[str]) -> list[objects.Instance]:
     """Return the instances as the conductor records them."""
-    return exercise.waiting.fetch_instances(running.session, uuids)
+    return waiting.fetch_instances(running.session, uuids)
 
 
 def wait_for_status(running: RunningCluster, uuids: Sequence[str], status: str) -> None:

@@ -17,7 +17,8 @@ import pytest
 
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import HostIdentity
-from compute_agent.resources.nodes import Node, NodeShape
+from compute_agent.resources.nodes import Node
+from compute_agent.resources.shapes import NodeShape
 from compute_agent.simulator.profile import HostProfile
 from conductor.parts import ConductorParts
 from conductor.requests import moves
@@ -243,7 +244,7 @@ class LiveCluster(SimulatedCluster):
     def register(self, host: str, host_uuid: str) -> None:
         """Register a host with memory, as the agent of a state folder does, and audit it without guests."""
         document = {name: inventory.as_dict() for name, inventory in INVENTORIES.items()}
-        node = {"inventories": document, "traits": [], "availability_zone": None, "metrics": {}}
+        node: dict[str, Any] = {"inventories": document, "traits": [], "availability_zone": None, "metrics": {}}
         report = HostReport(
             register=True,
             agent=f"agent of {host_uuid}",

@@ -4,6 +4,7 @@
 import copy
 import json
 import uuid
+from typing import Any
 
 import oslo_messaging as messaging
 
@@ -65,7 +66,7 @@ class NovaCloud:
         for name, value in self.rabbit.items():
             self.conf.set_override(name, value, group="nova_rabbit")
         self.service = SchedulerService(self.conf, 0, lambda partition: self.store)
-        self.client = None
+        self.client: Any = None
         self.is_stopped = False
         self.url = url
         state = {"read_ms": round(self.store.clock_ms()), "interval_ms": 5000, "cells": {}, "all_computes_own": False}
@@ -109,7 +110,7 @@ class NovaCloud:
 
     def follow(self):
         """Wait until the worker knows all that was stored."""
-        replica = self.service._worker.partition_set.partitions.own.replica
+        replica = self.service._worker.partition_set.partitions.own.replica  # type: ignore[union-attr]
         assert replica.reach(self.store.state.position, 30)
 
     def select(self, spec, count=1, **options):

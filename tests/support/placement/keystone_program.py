@@ -10,7 +10,7 @@ def main() -> None:
     """Serve until the process ends."""
     _, config_file, port = sys.argv
     del sys.argv[1:]  # Keystone reads them too
-    from keystone.server.flask import core  # type: ignore[import-not-found]  # noqa: PLC0415
+    from keystone.server.flask import core  # noqa: PLC0415
 
     application = core.initialize_application(name="public", config_files=[config_file])
     wsgi.Server(("127.0.0.1", int(port)), application).start()

@@ -87,7 +87,7 @@ class KeystoneServer:
         domain = {"id": "default"}
         password = {"user": {"name": user, "password": PASSWORD, "domain": domain}}
         scope = {"project": {"name": PROJECT, "domain": domain}}
-        body = {"auth": {"identity": {"methods": ["password"], "password": password}, "scope": scope}}
+        body: Any = {"auth": {"identity": {"methods": ["password"], "password": password}, "scope": scope}}
         answer = requests.post(f"{url or self.url}/auth/tokens", json=body, timeout=SECONDS)
         assert answer.status_code == 201, answer.text
         return answer.headers["x-subject-token"]
@@ -132,7 +132,12 @@ class KeystoneServer:
         return answer.json() if answer.content else None
 
     def _manage(self, *arguments: str) -> None:
-        command = [self._programs / "keystone-manage", "--config-file", self._configuration(3600), *arguments]
+        command: list[str | Path] = [
+            self._programs / "keystone-manage",
+            "--config-file",
+            self._configuration(3600),
+            *arguments,
+        ]
         answer = subprocess.run(command, capture_output=True, text=True, timeout=5 * SECONDS, check=False)
         assert answer.returncode == 0, answer.stderr
 
@@ -140,7 +145,8 @@ class KeystoneServer:
     def _serving(self, port: int, expiration: int) -> Iterator[None]:
         program = Path(__file__).with_name("keystone_program.py")
         log_path = self._folder / f"keystone-{port}.log"
-        command = [self._programs / "python", "-W", "ignore", program, self._configuration(expiration), str(port)]
+        options = ("-W", "ignore", program, self._configuration(expiration), str(port))
+        command: list[str | Path] = [self._programs / "python", *options]
         with log_path.open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._folder)
         try:

@@ -104,7 +104,7 @@ class DeploymentWorker:
     def follow(self) -> None:
         """Apply all logs."""
         for partition in self.partitions:
-            partition.replica.catch_up()
+            partition.replica.catch_up()  # type: ignore[attr-defined]  # a replica without a thread
 
 
 class PartitionedDeployment:

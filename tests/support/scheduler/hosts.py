@@ -134,7 +134,7 @@ def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
 
     rows = {name: row_of(row) for name, row in part.rows.items() if table.present[row]}
     children = {
-        part.forest.names[row]: _describe_child(table, part, row) for row in np.flatnonzero(part.forest.present)
+        part.forest.names[row]: _describe_child(table, part, int(row)) for row in np.flatnonzero(part.forest.present)
     }
     assert _roots(table, part) == sorted(child["root"] for child in children.values())
     documents = {namespace: dict(part.documents.of(namespace)) for namespace in part.documents.namespaces}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker of a deployment with its own namespace, in this process, on the fake transport."""
 
+from typing import Any
+
 from oslo_config import cfg
 
 from rpcapi import context, objects
@@ -49,7 +51,9 @@ class RackWorker:
 
     def audit(self, host):
         """Open a host on which nothing runs."""
-        empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}
+        empty: dict[str, list[Any]] = {
+            key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")
+        }
         report = objects.AuditReport.of(host=host, epoch=self.store.state.epoch, **empty)
         self.claims.audit_host(context.new(), report)
 
@@ -58,7 +62,7 @@ class RackWorker:
         return self.scheduler.update_host_state(context.new(), state, "rackd")
 
     def caught_up(self):
-        assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)
+        assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)  # type: ignore[union-attr]
 
     def select(self, **resources):
         self.caught_up()

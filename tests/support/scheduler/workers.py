@@ -2,6 +2,7 @@
 """A scheduler worker in this process, on oslo.messaging's fake transport and memory stores."""
 
 import uuid
+from typing import Any
 
 from oslo_config import cfg
 from prometheus_client import REGISTRY
@@ -75,7 +76,9 @@ class FakeTransportWorker:
         return answer
 
     def audit(self, host, epoch, **columns):
-        empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}
+        empty: dict[str, list[Any]] = {
+            key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")
+        }
         report = objects.AuditReport.of(host=host, epoch=epoch, **(empty | columns))
         return self.claims.audit_host(context.new(host_uuid=self.host_uuid), report)
 
@@ -87,7 +90,7 @@ class FakeTransportWorker:
 
     def catch_up(self):
         """Wait until the worker has applied the log."""
-        assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)
+        assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)  # type: ignore[union-attr]
 
     def select(self, count=1, ctxt=None, uuids=None, **spec):
         request_spec = objects.RequestSpec.of(**({"resources": SMALL_REQUEST} | spec))

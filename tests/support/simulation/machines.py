@@ -81,7 +81,7 @@ def rule(condition: Condition = always, **strategies: Any) -> Callable[[Callable
             if condition(state):  # a kept example may have been recorded with other code
                 state.run_step(function, *values, **arguments)
 
-        return stateful.precondition(condition)(stateful.rule(**strategies)(run))
+        return stateful.precondition(lambda machine: bool(condition(machine)))(stateful.rule(**strategies)(run))
 
     return decorate
 

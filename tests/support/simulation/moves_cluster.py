@@ -399,7 +399,7 @@ class MovesCluster(LiveCluster):
         if failure in (LOST_REPORT, LOST_ANSWER):
             self.hosts.report_fate = failure
             return
-        self.hosts.rigs[host].profile = replace(CONVERGES, **{failure: 1.0}) if failure else CONVERGES
+        self.hosts.rigs[host].profile = replace(CONVERGES, **{failure: 1.0}) if failure else CONVERGES  # type: ignore[arg-type]
 
     def audit(self, host: str) -> None:
         """Let a host audit, and the conductor check what is unverified."""
@@ -495,6 +495,7 @@ class MovesCluster(LiveCluster):
                 continue
             claim = by_ref.get(ClaimRef(*guest.ref))
             require(3, claim is not None, f"{guest} runs on {host} without a claim")
+            assert claim is not None
             if claim.state == ClaimState.UNVERIFIED and not is_verified:
                 continue
             require(3, claim.state == ClaimState.CONFIRMED, f"{guest} runs on {host} under {claim}")

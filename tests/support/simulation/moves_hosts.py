@@ -48,6 +48,7 @@ class MovesHosts(AgentHosts):
         self.sent: list[Message] = []  # messages that may be delivered again
         self.report_fate = ""  # of the next report, see fail
         super().__init__(cluster, folder)
+        self.cluster: MovesCluster = cluster
 
     def start(self, host: str, kill_switch: AgentKillSwitch | None = None) -> None:
         self.cluster.hit(Fault.AGENT_RESTART, host)
@@ -158,7 +159,7 @@ class MovesHosts(AgentHosts):
         """Return the hosts on which guests of these instances run."""
         return {host for host, guest in self.running() if guest.uuid in consumers}
 
-    def running(self) -> Iterator[tuple[str, Any]]:
+    def running(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
         """Yield (host, guest) of each guest that runs."""
         for host, guest in self.guests():
             if self._is_running(host, guest):
@@ -169,7 +170,8 @@ class MovesHosts(AgentHosts):
 
     def attempt(self, host: str, ref: Any) -> Any:
         """Return the journalled attempt of a guest, None without a live one."""
-        attempt = self.rigs[host].guest_manager.journal.get(ref)
+        manager = self.rigs[host].guest_manager
+        attempt = None if manager is None else manager.journal.get(ref)
         return attempt if attempt is not None and attempt.live else None
 
     def guests_of(self, uuid: str) -> list[tuple[str, int]]:

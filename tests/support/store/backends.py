@@ -96,7 +96,8 @@ class RedisFaults:
 
     def mark(self) -> dict[str, bytes]:
         """Return a copy of the partition's data."""
-        return {key.decode(): self._raw.dump(key) for key in self._keys()}
+        dumped = {key.decode(): self._raw.dump(key) for key in self._keys()}
+        return {key: value for key, value in dumped.items() if value is not None}
 
     def _keys(self) -> list[bytes]:
         return list(self._raw.scan_iter(match=self._head + "*", count=1000))

@@ -41,7 +41,8 @@ class SqlFaults:
             now_clock = int(connection.exec_driver_sql(self._clock).scalar_one())
             columns = (tables.PARTITIONS.c.time_ms, tables.PARTITIONS.c.clock_ms)
             row = connection.execute(self._own(select(*columns), tables.PARTITIONS)).one_or_none()
-        return own_time(*(row or (None, None)), now_clock)
+        time_ms, clock_ms = row or (None, None)
+        return own_time(time_ms, clock_ms, now_clock)
 
     def step_clock(self, step_ms: int) -> None:
         """Step the database's clock, as the partition sees it: by the recorded reading."""
