@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cleaning up a cluster whose run folder has no readable record."""
 
+from devstack.deploy.users.errors import FolderUnusable
 from devstack.layout import Layout
 from devstack.servers.process import ServerProcess, stop_together
-from devstack.users.errors import FolderUnusable
 
 STOP_SECONDS = 45.0
 

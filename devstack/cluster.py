@@ -9,8 +9,10 @@ from pathlib import Path
 
 from devstack import confs
 from devstack.cluster_size import ClusterSize, Mode
+from devstack.deploy.monitoring import prometheus
+from devstack.deploy.users import redis_users
+from devstack.deploy.users.folder import Passwords, write_private
 from devstack.layout import BUS_USERS, CLIENT, DASHBOARD, PLACEMENT, PUBLISHER, SIMULATED_DAEMONS, Layout
-from devstack.monitoring import prometheus
 from devstack.servers import redis_bus_users
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK, free_port, require_free
@@ -18,8 +20,6 @@ from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
-from devstack.users import redis_users
-from devstack.users.folder import Passwords, write_private
 
 STOP_SECONDS = 45.0
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "EVENTLET_NO_GREENDNS")

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from devstack.deploy.users.errors import FolderUnusable
+from devstack.deploy.users.folder import private_folder, require_own, write_private
 from devstack.servers.process import ServerProcess
-from devstack.users.errors import FolderUnusable
-from devstack.users.folder import private_folder, require_own, write_private
 
 DAEMONS = ("scheduler", "conductor", "compute")
 # The optional HTTP API, which uses no bus.

@@ -14,10 +14,10 @@ from devstack import exercise, report, workload
 from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.command_line import parse
+from devstack.deploy.users.errors import DevstackError
 from devstack.layout import default_folder
 from devstack.servers import lifetime
 from devstack.servers.install import install_missing
-from devstack.users.errors import DevstackError
 from rpcapi.admin.session import Session
 from rpcapi.spec_builder import flavors
 from rpcapi.spec_builder.builder import build_spec

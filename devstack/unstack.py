@@ -9,8 +9,8 @@ from pathlib import Path
 
 from devstack import cleanup
 from devstack.cluster import DevstackCluster
+from devstack.deploy.users.errors import DevstackError
 from devstack.layout import ClusterRecordBroken, Layout, default_folder
-from devstack.users.errors import DevstackError
 
 STARTER_SECONDS = 60.0
 

@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 from devstack import confs, exercise
 from devstack.cluster import DevstackCluster, inherited_environment
 from devstack.cluster_size import ClusterSize, Mode
+from devstack.deploy.users.folder import write_private
+from devstack.deploy.users.redis_users import ADMIN
 from devstack.lab.benchmark import Benchmark, option
 from devstack.lab.private_servers import started
 from devstack.lab.rows import ResultRow
@@ -24,8 +26,6 @@ from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.redis import AppendFsync
-from devstack.users.folder import write_private
-from devstack.users.redis_users import ADMIN
 from rpcapi.admin.session import Session
 
 DAEMONS = ("scheduler", "conductor", "compute")

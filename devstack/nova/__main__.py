@@ -6,12 +6,12 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from devstack.deploy.users.errors import DevstackError
 from devstack.nova import command_line, environment, report
 from devstack.nova.client import CallFailed
 from devstack.nova.cloud import NovaCloud, default_folder
 from devstack.servers import lifetime
 from devstack.servers.install import install_missing
-from devstack.users.errors import DevstackError
 
 PACKAGES = ("rabbitmq-server", "mariadb-server-core")
 INTERRUPTED = 128 + signal.SIGINT

@@ -15,6 +15,7 @@ import requests
 
 from devstack.cluster import INHERITED
 from devstack.confs import PARTITION
+from devstack.deploy.users import redis_users
 from devstack.layout import Layout
 from devstack.nova import comparison, environment, records, roles
 from devstack.nova.client import CloudPlacementClient, NovaClient, wait_until
@@ -27,7 +28,6 @@ from devstack.servers.ports import LOOPBACK, answers, free_port
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
-from devstack.users import redis_users
 from scheduler_svc.core.namespaces.compute_node import NAMESPACE
 from scheduler_svc.store.redis import RedisStore
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of private servers. Users see their messages."""
 
-from devstack.users.errors import DevstackError
+from devstack.deploy.users.errors import DevstackError
 
 
 class ServerError(DevstackError):

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from devstack.deploy.users.folder import private_folder
 from devstack.servers.errors import BinaryMissing, ServerError
 from devstack.servers.process import ServerProcess
-from devstack.users.folder import private_folder
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 DATABASE = "placement"

@@ -6,10 +6,10 @@ import shutil
 import socket
 from pathlib import Path
 
+from devstack.deploy.users.folder import private_folder
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis_binary import SYSTEM_PATH
-from devstack.users.folder import private_folder
 
 START_SECONDS = 20.0
 STOP_SECONDS = 10.0

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from devstack.deploy.users.folder import private_folder, write_private
 from devstack.servers.errors import BinaryMissing, ServerError
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import POLL, ServerProcess, start_ticks
-from devstack.users.folder import private_folder, write_private
 
 PROGRAMS_ROOT = "/usr/lib/postgresql"  # Debian has one folder per version
 USER = "gantt"

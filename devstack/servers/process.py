@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from devstack.deploy.users.folder import PRIVATE_FILE, write_private
 from devstack.servers import lifetime
 from devstack.servers.errors import AlreadyRunning, ServerError, ServerNotReady
-from devstack.users.folder import PRIVATE_FILE, write_private
 
 POLL = 0.02
 PRIVATE_UMASK = 0o077

@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 import redis
 
+from devstack.deploy.users.folder import Passwords, private_folder, write_private
+from devstack.deploy.users.redis_users import ADMIN, RedisUser, acl_file
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK, require_free
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis_binary import redis_binary
-from devstack.users.folder import Passwords, private_folder, write_private
-from devstack.users.redis_users import ADMIN, RedisUser, acl_file
 
 AppendFsync = Literal["no", "everysec", "always"]
 

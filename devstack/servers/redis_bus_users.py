@@ -3,8 +3,8 @@
 
 from collections.abc import Iterable
 
-from devstack.users import redis_users
-from devstack.users.redis_users import AclSelector, RedisUser
+from devstack.deploy.users import redis_users
+from devstack.deploy.users.redis_users import AclSelector, RedisUser
 from rpcapi.access import bus_users
 from rpcapi.access.rabbit_users import RabbitUser, exchanges_of
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES

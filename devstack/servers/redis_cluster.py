@@ -9,13 +9,13 @@ from typing import Any
 
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 
+from devstack.deploy.users.folder import Passwords, private_folder
+from devstack.deploy.users.redis_users import REPLICA, RedisUser
 from devstack.servers import ports
 from devstack.servers.errors import ServerError, ServerNotReady
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import POLL
 from devstack.servers.redis import AppendFsync, RedisServer
-from devstack.users.folder import Passwords, private_folder
-from devstack.users.redis_users import REPLICA, RedisUser
 
 NODE_TIMEOUT_MS = 1000  # silence after which other nodes consider a node dead; the time to join depends on it
 JOIN_SECONDS = 60.0

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import redis
 
+from devstack.deploy.users.folder import Passwords, private_folder, write_private
+from devstack.deploy.users.redis_users import ADMIN, PEER, REPLICA, SENTINEL, SENTINEL_READER, RedisUser, acl_file
 from devstack.servers.errors import ServerError, ServerNotReady
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import POLL, ServerProcess
 from devstack.servers.redis import AppendFsync, RedisServer
 from devstack.servers.redis_binary import redis_binary
-from devstack.users.folder import Passwords, private_folder, write_private
-from devstack.users.redis_users import ADMIN, PEER, REPLICA, SENTINEL, SENTINEL_READER, RedisUser, acl_file
 
 SERVICE = "gantt"
 DOWN_MS = 1000  # silence after which a sentinel considers a server down

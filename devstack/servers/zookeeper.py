@@ -5,11 +5,11 @@ import shutil
 import socket
 from pathlib import Path
 
+from devstack.deploy.users.folder import private_folder, write_private
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port, require_free
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis_binary import SYSTEM_PATH
-from devstack.users.folder import private_folder, write_private
 
 CLASSES = Path("/usr/share/java/zookeeper.jar")  # its manifest lists all other required archives
 MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"

@@ -13,7 +13,7 @@ import redis
 from conductor.store.keys import PREFIX, key
 from devstack import confs
 from devstack.cluster_size import ClusterSize
-from devstack.users.redis_users import ADMIN
+from devstack.deploy.users.redis_users import ADMIN
 from rpcapi.resources.names import host_of
 from tests.chaos.backups import back_up, restore
 from tests.support.clusters import booting, clusters, truth

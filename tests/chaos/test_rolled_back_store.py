@@ -11,7 +11,7 @@ import redis
 
 from devstack import confs, exercise, workload
 from devstack.cluster_size import ClusterSize
-from devstack.users.redis_users import ADMIN
+from devstack.deploy.users.redis_users import ADMIN
 from scheduler_svc.store.redis.keys import prefix
 from tests.chaos.backups import back_up, restore
 from tests.support.clusters import clusters, truth

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from devstack import exercise, workload
 from devstack.cluster_size import ClusterSize
+from devstack.deploy.users.redis_users import STORE_USERS
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import STORE_USERS
 from tests.support.clusters import clusters, truth
 from tests.support.clusters.booting import TINY
 from tests.support.clusters.impatient import IMPATIENT

@@ -20,7 +20,7 @@ APPLICATIONS = {
     documentation.PLUGIN: operators.OPENSTACK_COMMANDS,
 }
 DAEMONS = ("gantt-placement", "gantt-placement-shadow")
-SAMPLE = (CHECKOUT / "devstack" / "etc" / "gantt.conf.sample").read_text()
+SAMPLE = (CHECKOUT / "devstack" / "deploy" / "etc" / "gantt.conf.sample").read_text()
 RECORDS = sorted((CHECKOUT / "docs" / "adr").glob("*.md"))
 
 

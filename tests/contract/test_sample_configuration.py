@@ -10,7 +10,7 @@ import pytest
 from oslo_config import cfg, generator
 
 ROOT = Path(__file__).parents[2]
-ETC = ROOT / "devstack" / "etc"
+ETC = ROOT / "devstack" / "deploy" / "etc"
 OF_LIBRARIES = "gantt.placement"  # namespace of options that change with the libraries which they are of
 LIBRARY_GROUPS = ("cors", "oslo_middleware", "oslo_policy")
 

@@ -12,9 +12,9 @@ import oslo_messaging
 import pytest
 from oslo_config import cfg
 
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi import errors
 from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE, VHOST
 from rpcapi.messaging import bus

@@ -43,7 +43,7 @@ NOT_RUN = {
     "gunicorn": "serves until it is stopped; tests/functional/test_placement_wsgi.py starts it",
     "createuser": "needs the administrator of a PostgreSQL server",
     "nova-manage": "needs a Nova; tests/nova/test_commands.py runs it",
-    "devstack/systemd/install.sh": "needs root; tests/functional/systemd runs it",
+    "devstack/deploy/systemd/install.sh": "needs root; tests/functional/systemd runs it",
     "pip install": "installs packages from an index; tests/functional/packaging does",
     "/opt/gantt/bin/pip": "installs packages from an index; tests/functional/packaging does",
     "apt-get": "needs root; tests/functional/packaging installs the packages on a machine of its own",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from devstack.cluster_size import ClusterSize
-from devstack.users.folder import write_private
+from devstack.deploy.users.folder import write_private
 from rpcapi import errors
 from rpcapi.admin.session import Session
 from tests.support.clusters import clusters

@@ -4,9 +4,9 @@
 import amqp
 import pytest
 
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi import errors
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration

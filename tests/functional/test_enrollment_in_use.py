@@ -17,9 +17,9 @@ from oslo_config import cfg
 from conductor import conf as conductor_conf
 from conductor.service import ConductorService
 from conductor.store.memory import MemoryConductorStore
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors, objects
 from rpcapi.access.rabbit_users import VHOST

@@ -10,9 +10,9 @@ import oslo_messaging
 import pytest
 from oslo_config import cfg
 
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_users import REPLY_EXCHANGE, VHOST
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import rabbit_bindings, rabbit_returns

@@ -14,7 +14,7 @@ import pytest
 
 from devstack import exercise
 from devstack.cluster_size import ClusterSize
-from devstack.monitoring import dashboard, prometheus
+from devstack.deploy.monitoring import dashboard, prometheus
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess

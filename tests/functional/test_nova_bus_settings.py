@@ -14,10 +14,10 @@ import oslo_messaging as messaging
 import pytest
 import requests
 
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi import errors
 from scheduler_svc.nova.bridge import signals
 from tests.support.certificates import SERVER_NAME, write_certificates

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from devstack.deploy.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from devstack.servers.ports import answers, free_port
 from devstack.servers.process import ServerProcess, members
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from scheduler_svc.store.redis import RedisStore
 from tests.functional.placement_deployment import NO_ANSWER, READY_SECONDS, Client, Writer
 from tests.support.clusters import clusters, truth

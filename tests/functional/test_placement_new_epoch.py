@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from devstack.deploy.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from scheduler_svc.core.reads import NO_READS
 from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.store.namespaces import SERVICE

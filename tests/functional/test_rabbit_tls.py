@@ -15,10 +15,10 @@ import oslo_messaging
 import pytest
 from oslo_config import cfg
 
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi import errors
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration

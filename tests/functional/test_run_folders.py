@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from devstack.deploy.users.errors import FolderUnusable
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.process import ServerProcess, members, start_ticks
 from devstack.servers.rabbitmq_binary import rabbit_programs
-from devstack.users.errors import FolderUnusable
 from tests.support import run_folders
 from tests.support.servers import missing
 

@@ -11,7 +11,7 @@ import pytest
 
 from rpcapi.daemon import master, options, process
 
-UNITS = Path(__file__).parents[2] / "devstack" / "systemd"
+UNITS = Path(__file__).parents[2] / "devstack" / "deploy" / "systemd"
 SERVICES = sorted(path.name for path in UNITS.glob("*.service"))
 SYSTEM_UNITS = Path("/usr/lib/systemd/system")
 

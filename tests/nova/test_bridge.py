@@ -12,12 +12,12 @@ import pytest
 
 from devstack import confs
 from devstack.confs import PARTITION
+from devstack.deploy.users import redis_users
+from devstack.deploy.users.folder import write_private
 from devstack.nova.client import wait_until
 from devstack.nova.cloud import NovaCloud
 from devstack.nova.confs import API_DATABASE, CELL_DATABASE
 from devstack.nova.roles import Daemon
-from devstack.users import redis_users
-from devstack.users.folder import write_private
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import boot, host_of, kill_compute, provider_of, refused, restart_compute

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from devstack.confs import PARTITION
+from devstack.deploy.users import redis_users
 from devstack.nova.client import wait_until
 from devstack.nova.cloud import NovaCloud
 from devstack.nova.confs import CELL2_DATABASE
 from devstack.servers.errors import BinaryMissing
-from devstack.users import redis_users
 from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import SMALL, boot, host_of, kill_compute, migration_of, provider_of, restart_compute
 from tests.nova.conftest import SIZE, create_flavors, delete_servers, require_equal

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from devstack.confs import PARTITION
+from devstack.deploy.users import redis_users
 from devstack.nova import roles
 from devstack.nova.client import wait_until
 from devstack.nova.cloud import NovaCloud
-from devstack.users import redis_users
 from scheduler_svc.core.namespaces.compute_node import NAMESPACE
 from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import SMALL, boot, host_of, provider_of

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from devstack.deploy.users.redis_users import PLACEMENT, STORE_USERS
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import redis_binary
-from devstack.users.redis_users import PLACEMENT, STORE_USERS
 from tests.support.placement.servers import DEPLOYMENTS, Servers
 from tests.support.run_folders import claim_folder, release_folder
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import oslo_messaging
 import pytest
 
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_management import BrokerAdministration
 from rpcapi.access.rabbit_users import VHOST, agent
 from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter

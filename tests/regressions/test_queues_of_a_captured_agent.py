@@ -14,9 +14,9 @@ import amqp
 import pytest
 from amqp.exceptions import MessageNacked
 
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_management import BrokerAdministration
 from rpcapi.access.rabbit_users import REPLY_EXCHANGE, VHOST, agent
 from tests.support.servers import AGENT_HOSTS

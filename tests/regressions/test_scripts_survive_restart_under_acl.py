@@ -4,7 +4,7 @@
 import pytest
 import redis
 
-from devstack.users.redis_users import SCHEDULER, STORE_USERS
+from devstack.deploy.users.redis_users import SCHEDULER, STORE_USERS
 
 WRITE = "redis.call('HSET', KEYS[1], 'a', '1'); redis.call('HSET', KEYS[1], 'b', '2'); return 1"
 KEY = "gantt:{p:regression}:claims"

@@ -5,7 +5,7 @@ import re
 
 import yaml
 
-from devstack.monitoring import metrics_page, prometheus
+from devstack.deploy.monitoring import metrics_page, prometheus
 
 RULES = yaml.safe_load(prometheus.RULES.read_text())["groups"][0]["rules"]
 OF_OTHERS = {"up", "process_cpu_seconds_total", "process_resident_memory_bytes"}  # of Prometheus and its client

@@ -7,8 +7,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from devstack.deploy.users.folder import private_folder, require_own
 from devstack.servers.process import ServerProcess, start_ticks, stop_together
-from devstack.users.folder import private_folder, require_own
 
 # Short on purpose: the path of a Unix socket in it has at most 107 bytes.
 BASE = Path(tempfile.gettempdir()) / f"gantt-tests-{os.getuid()}"

@@ -14,8 +14,8 @@ import pytest
 from devstack import exercise
 from devstack.cluster import STOP_SECONDS
 from devstack.cluster_size import ClusterSize, Mode
+from devstack.deploy.users.folder import write_private
 from devstack.servers.process import ServerProcess
-from devstack.users.folder import write_private
 from rpcapi.admin.session import Session
 from rpcapi.clients.compute import ComputeAPI
 from tests.support.clusters import clusters, truth

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from devstack.deploy.users.errors import DevstackError
 from devstack.lab.benchmark import Benchmark, option
 from devstack.lab.chaos.deployment import PARTITIONS, stop_leftovers
 from devstack.lab.chaos.draw import KINDS
@@ -15,7 +16,6 @@ from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.segment import Segment
 from devstack.lab.chaos.violations import ViolationKind
 from devstack.lab.rows import ResultRow
-from devstack.users.errors import DevstackError
 from rpcapi.admin.argument import Argument, repeatable
 from rpcapi.cli.command import CommandFailed
 

@@ -11,6 +11,8 @@ import redis
 from devstack import confs
 from devstack.cluster import inherited_environment
 from devstack.cluster_size import ClusterSize, Mode
+from devstack.deploy.users.folder import private_folder, write_private
+from devstack.deploy.users.redis_users import STORE_USERS
 from devstack.lab.chaos.proxy import TcpProxy
 from devstack.layout import BUS_USERS, CLIENT, Layout
 from devstack.servers.ports import free_port
@@ -19,8 +21,6 @@ from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 from devstack.servers.sentinel import SentinelGroup
-from devstack.users.folder import private_folder, write_private
-from devstack.users.redis_users import STORE_USERS
 
 AGENTS, HOSTS_PER_AGENT, NODES_PER_HOST = 2, 2, 4
 CONDUCTORS, WORKERS = 2, 2

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from devstack.users.folder import write_private
+from devstack.deploy.users.folder import write_private
 from rpcapi.cli.command import CommandFailed
 
 SCHEMA = 2

@@ -10,6 +10,7 @@ from pathlib import Path
 import redis
 
 from devstack import exercise
+from devstack.deploy.users.errors import DevstackError
 from devstack.lab.chaos import history, stored_state
 from devstack.lab.chaos.checker import CheckReport, check
 from devstack.lab.chaos.deployment import DOWN_SECONDS, NODES, ChaosCluster
@@ -21,7 +22,6 @@ from devstack.lab.chaos.load import ChaosLoad, HistoryCaller, make_uuid
 from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.violations import ViolationKind
-from devstack.users.errors import DevstackError
 
 READY_SECONDS = 120.0
 RECOVERY_SECONDS = 120.0

@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from devstack.deploy.users.errors import DevstackError
 from devstack.lab.benchmark import Benchmark, count_up_to, flag, host_count, list_of, names_of, option, positive
 from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
 from devstack.lab.peers.side import PeerFailed
@@ -16,7 +17,6 @@ from devstack.nova.client import CallFailed, CloudPlacementClient
 from devstack.nova.environment import NOVA_CLOUD
 from devstack.peer_environments import PeerMissing
 from devstack.servers.ports import LOOPBACK
-from devstack.users.errors import DevstackError
 from rpcapi.cli.command import CommandFailed
 
 PARTS = ("select", "race", "bursts")

@@ -15,6 +15,9 @@ from typing import Any
 import amqp
 
 from devstack.confs import PARTITION
+from devstack.deploy.users import redis_users
+from devstack.deploy.users.folder import private_folder, write_private
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.lab.nova import echo
 from devstack.lab.nova.hosts import TOTAL, hosts
 from devstack.lab.peers import side
@@ -31,9 +34,6 @@ from devstack.nova.roles import CloudParts, Daemon
 from devstack.nova.size import CloudSize
 from devstack.servers.ports import LOOPBACK, answers, free_port
 from devstack.servers.process import ServerProcess
-from devstack.users import redis_users
-from devstack.users.folder import private_folder, write_private
-from devstack.users.rabbitmq_users import ADMIN
 from scheduler_svc.core.namespaces.compute_node import NAMESPACE
 from scheduler_svc.store import paging
 from scheduler_svc.store.redis import RedisStore

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from devstack import peer_environments
+from devstack.deploy.users.errors import DevstackError
 from devstack.lab.benchmark import Benchmark, flag, host_count, names_of, option
 from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import floor, servers
@@ -23,7 +24,6 @@ from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedCalls, Times, alternate
 from devstack.peer_environments import PLACEMENT_SERVER, PeerMissing
 from devstack.servers.redis import AppendFsync
-from devstack.users.errors import DevstackError
 from rpcapi.cli.command import CommandFailed
 
 CANDIDATES_BUDGET, DEVICES_BUDGET = 100.0, 500.0  # Placement's time divided by ours

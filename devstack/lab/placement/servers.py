@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from devstack.deploy.users.folder import write_private
 from devstack.lab import partitions
 from devstack.lab.peers import side
 from devstack.lab.placement.client import HttpClient
@@ -20,7 +21,6 @@ from devstack.servers.errors import ServerError
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import AppendFsync
-from devstack.users.folder import write_private
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store.allocations import AllocationChange

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from devstack.deploy.users.folder import Passwords, private_folder
+from devstack.deploy.users.rabbitmq_users import ADMIN, definitions
 from devstack.lab import private_cluster
 from devstack.lab.private_servers import started
 from devstack.lab.processor_time import resident_kb
@@ -20,8 +22,6 @@ from devstack.lab.rpc.echo_service import TOPIC
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess
 from devstack.servers.rabbitmq import CONFINED_DRIVER, RabbitNode
-from devstack.users.folder import Passwords, private_folder
-from devstack.users.rabbitmq_users import ADMIN, definitions
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration
 

@@ -12,9 +12,9 @@ from conductor.service import _open_store
 from conductor.store import keys
 from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
+from devstack.deploy.users.redis_users import STORE_USERS
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import STORE_USERS
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from tests.support.conductor.bench import request

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from conductor.store.records import BuildRequestRecord
 from conductor.store.redis import RedisConductorStore as Records
-from devstack.users.redis_users import PLACEMENT, SCHEDULER
+from devstack.deploy.users.redis_users import PLACEMENT, SCHEDULER
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.resources import names

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from redis.crc import key_slot
 
+from devstack.deploy.users.redis_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.redis_binary import Flavour, redis_binary
 from devstack.servers.redis_cluster import RedisCluster
-from devstack.users.redis_users import ADMIN
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.load import KEY, RECOVERY_TIMEOUT, Acknowledged, FailoverLoad

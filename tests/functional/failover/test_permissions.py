@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 import redis
 
+from devstack.deploy.users.redis_users import REPLICA, SENTINEL, SENTINEL_READER, STORE_USERS, RedisUser
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import REPLICA, SENTINEL, SENTINEL_READER, STORE_USERS, RedisUser
 from tests.support.clusters.setups import running_setup
 
 

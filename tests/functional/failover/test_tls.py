@@ -9,13 +9,13 @@ import pytest
 
 from conductor.store.connect import ConductorConnection
 from conductor.store.scripts import make_identity
+from devstack.deploy.users.redis_users import CONDUCTOR, SCHEDULER
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 from devstack.servers.redis_cluster import SETTINGS, free_node_port
 from devstack.servers.sentinel import SERVICE, Sentinel
-from devstack.users.redis_users import CONDUCTOR, SCHEDULER
 from rpcapi import errors
 from scheduler_svc.store import url as store_url
 from scheduler_svc.store.redis import RedisStore

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from devstack.packaging import checkout, debian_packages, distribution, documentation, versions
-from devstack.packaging.distribution import Distribution
+from devstack.deploy.packaging import checkout, debian_packages, distribution, documentation, versions
+from devstack.deploy.packaging.distribution import Distribution
 from tests.functional.packaging.programs import need_programs
 from tests.functional.systemd.conftest import require_privilege, require_programs
 

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
-from devstack.packaging import chart, checkout
-from devstack.packaging.debian_packages import SERVICES
+from devstack.deploy.packaging import chart, checkout
+from devstack.deploy.packaging.debian_packages import SERVICES
 from tests.functional.packaging.conftest import need_checkout
 from tests.functional.packaging.programs import need_module
 

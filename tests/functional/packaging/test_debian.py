@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from devstack.packaging import checkout, debian_packages, documentation
-from devstack.packaging.debian_packages import SERVICES
-from devstack.packaging.distribution import Distribution
+from devstack.deploy.packaging import checkout, debian_packages, documentation
+from devstack.deploy.packaging.debian_packages import SERVICES
+from devstack.deploy.packaging.distribution import Distribution
 from tests.functional.packaging.caller import Caller
 from tests.functional.packaging.programs import need_programs
 from tests.functional.systemd import root

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from devstack.packaging import checkout, distribution, documentation
-from devstack.packaging.distribution import Distribution
+from devstack.deploy.packaging import checkout, distribution, documentation
+from devstack.deploy.packaging.distribution import Distribution
 from tests.functional.packaging.environments import CleanEnvironment
 
 PROGRAMS = {
@@ -29,7 +29,8 @@ PROGRAMS = {
 }
 
 # Neither the lab, nor the private servers, nor Nova's cloud, nor the development cluster.
-OF_DEVSTACK = {"__init__.py", "py.typed", "etc", "monitoring", "systemd", "users"}
+OF_DEVSTACK = {"__init__.py", "py.typed", "deploy"}
+OF_DEPLOY = {"__init__.py", "etc", "monitoring", "systemd", "users"}
 
 PAGE, MANUAL = f"{documentation.SITE}/index.html", f"{documentation.MAN}/man1/gantt.1"
 
@@ -87,6 +88,7 @@ def test_wheel_installs_its_programs_without_a_network(built: Distribution, tmp_
     (folder,) = (tmp_path / "venv/lib").glob("python3*/site-packages")
     assert not (folder / "tests").exists()
     assert {path.name for path in (folder / "devstack").iterdir() if path.name != "__pycache__"} == OF_DEVSTACK
+    assert {path.name for path in (folder / "devstack/deploy").iterdir() if path.name != "__pycache__"} == OF_DEPLOY
     question = "from rpcapi.version import installed_version; print(installed_version())"
     assert environment.run("python", "-c", question).strip() == built.version
     # Every program needs an extra, which this environment lacks.

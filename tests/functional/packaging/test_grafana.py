@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from devstack.monitoring import dashboard
+from devstack.deploy.monitoring import dashboard
 from tests.functional.packaging.programs import need_module
 
 pytestmark = pytest.mark.packages

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from devstack.packaging import oci_image
-from devstack.packaging.distribution import Distribution
+from devstack.deploy.packaging import oci_image
+from devstack.deploy.packaging.distribution import Distribution
 from tests.functional.packaging.pod import Pod
 from tests.functional.packaging.programs import need_programs
 

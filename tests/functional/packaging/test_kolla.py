@@ -12,11 +12,11 @@ import pytest
 from jinja2 import StrictUndefined, meta
 from jinja2.sandbox import SandboxedEnvironment
 
-from devstack.packaging import checkout
-from devstack.packaging.debian_packages import SERVICES, UNITS
+from devstack.deploy.packaging import checkout
+from devstack.deploy.packaging.debian_packages import SERVICES, UNITS
 from tests.functional.packaging.programs import need_module
 
-FOLDER = checkout.ROOT / "devstack/packaging/kolla"
+FOLDER = checkout.ROOT / "devstack/deploy/packaging/kolla"
 SOURCES = "/var/lib/kolla/config_files/"
 
 

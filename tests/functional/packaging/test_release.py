@@ -13,8 +13,8 @@ import pytest
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from devstack.packaging import checkout, distribution, documentation, lock
-from devstack.packaging.programs import run
+from devstack.deploy.packaging import checkout, distribution, documentation, lock
+from devstack.deploy.packaging.programs import run
 from tests.functional.packaging.conftest import need_checkout
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
@@ -30,7 +30,7 @@ def clone(tmp_path: Path) -> Path:
 
 def release(clone: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "devstack.packaging.release", "--skip", "tests", *arguments],
+        [sys.executable, "-m", "devstack.deploy.packaging.release", "--skip", "tests", *arguments],
         cwd=clone,
         env={**os.environ, "PYTHONPATH": str(clone)},
         capture_output=True,

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from devstack.deploy.users.redis_users import STORE_USERS
 from devstack.servers.errors import ServerError
 from devstack.servers.redis_binary import redis_binary
 from devstack.servers.redis_cluster import RedisCluster
 from devstack.servers.sentinel import SentinelGroup
-from devstack.users.redis_users import STORE_USERS
 from rpcapi.conf import redis_url
 
 

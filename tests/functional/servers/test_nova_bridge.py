@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from devstack.deploy.users.redis_users import NOVA_BRIDGE, SCHEDULER, STORE_USERS
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import NOVA_BRIDGE, SCHEDULER, STORE_USERS
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.store.redis import RedisStore
 from tests.support.clusters.waiting import wait_until

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from devstack.deploy.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.store.providers.changes import VOCABULARIES
 from scheduler_svc.store.redis import RedisStore

@@ -6,6 +6,7 @@ from pathlib import Path
 import amqp
 import pytest
 
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers import rabbitmq_binary
 from devstack.servers.errors import (
     AlreadyRunning,
@@ -14,7 +15,6 @@ from devstack.servers.errors import (
 )
 from devstack.servers.ports import LOOPBACK, answers
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_users import VHOST
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import redis
 
+from devstack.deploy.users.errors import FolderUnusable
+from devstack.deploy.users.redis_users import STORE_USERS
 from devstack.servers import redis_binary
 from devstack.servers.errors import AlreadyRunning, BinaryMissing, PortInUse, ServerError, ServerNotReady
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
-from devstack.users.errors import FolderUnusable
-from devstack.users.redis_users import STORE_USERS
 from tests.support.clusters.waiting import wait_until
 
 

@@ -4,7 +4,7 @@
 import pytest
 import redis
 
-from devstack.users.redis_users import KEYS_WITHOUT_PLACEMENT, STORE_USERS
+from devstack.deploy.users.redis_users import KEYS_WITHOUT_PLACEMENT, STORE_USERS
 
 
 @pytest.fixture

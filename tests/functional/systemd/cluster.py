@@ -3,8 +3,8 @@
 
 import json
 
+from devstack.deploy.users.redis_users import CONDUCTOR, PLACEMENT, SCHEDULER, RedisUser
 from devstack.servers.redis_bus_users import BUS_USERS
-from devstack.users.redis_users import CONDUCTOR, PLACEMENT, SCHEDULER, RedisUser
 from tests.functional.systemd.machine import Machine
 
 # The machine is temporary and has no network: its passwords protect nothing.

@@ -127,7 +127,7 @@ class Machine:
         self.run("cp", "-r", "/srv/shared/gantt", "/usr/src/gantt")
         offline = ("--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", "--quiet")
         self.run("/opt/gantt/bin/pip", "install", *offline, "/usr/src/gantt")
-        self.run("/usr/src/gantt/devstack/systemd/install.sh")
+        self.run("/usr/src/gantt/devstack/deploy/systemd/install.sh")
 
     def property(self, unit: str, name: str) -> str:
         """Return a property of a unit, such as MainPID or NRestarts."""

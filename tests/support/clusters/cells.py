@@ -8,9 +8,9 @@ from pathlib import Path
 from devstack import confs
 from devstack.cluster import DevstackCluster
 from devstack.confs import Groups
+from devstack.deploy.users.folder import write_private
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import RedisServer
-from devstack.users.folder import write_private
 
 HERE = "default"
 

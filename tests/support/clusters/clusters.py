@@ -12,9 +12,9 @@ from devstack import exercise
 from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.confs import Groups
+from devstack.deploy.users.folder import write_private
+from devstack.deploy.users.redis_users import ADMIN
 from devstack.servers.process import ServerProcess
-from devstack.users.folder import write_private
-from devstack.users.redis_users import ADMIN
 from rpcapi.admin.session import Session
 from tests.support import CHECKOUT
 from tests.support.run_folders import claim_folder, release_folder

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from devstack.deploy.users.redis_users import STORE_USERS
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import redis_binary
 from devstack.servers.redis_cluster import RedisCluster
 from devstack.servers.sentinel import SentinelGroup
-from devstack.users.redis_users import STORE_USERS
 from tests.support.run_folders import claim_folder, release_folder
 from tests.support.servers import missing
 

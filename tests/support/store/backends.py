@@ -9,8 +9,8 @@ from typing import Any
 
 import redis
 
+from devstack.deploy.users.redis_users import ADMIN
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import ADMIN
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis import RedisStore

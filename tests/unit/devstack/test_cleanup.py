@@ -6,9 +6,9 @@ import os
 import pytest
 
 from devstack import cleanup
+from devstack.deploy.users.errors import FolderUnusable
 from devstack.layout import Layout
 from devstack.servers.process import ServerProcess
-from devstack.users.errors import FolderUnusable
 
 
 @pytest.fixture

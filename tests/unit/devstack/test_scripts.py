@@ -84,7 +84,7 @@ def test_unstack_without_an_installation_stops_nothing(run) -> None:
 
 
 def test_installation_of_the_units_covers_every_program_and_is_the_same_everywhere() -> None:
-    files = ("devstack/systemd/install.sh", "docs/systemd.md")
+    files = ("devstack/deploy/systemd/install.sh", "docs/systemd.md")
     installed = {name: re.findall(r"pip install '\.\[([a-z,]+)\]'", (PROJECT / name).read_text()) for name in files}
     tested = re.findall(r'^EXTRAS = "(.+)"$', (PROJECT / "tests/functional/systemd/root.py").read_text(), re.MULTILINE)
     assert list(installed.values()) == [tested, tested]

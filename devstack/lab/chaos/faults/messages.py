@@ -7,10 +7,10 @@ import uuid
 
 import amqp
 
+from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.lab.chaos.deployment import ChaosCluster
 from devstack.lab.chaos.faults.fault import BUS, DaemonFault, Fault
 from devstack.servers.ports import LOOPBACK
-from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_users import VHOST
 
 TAP_SECONDS = (1.0, 3.0)

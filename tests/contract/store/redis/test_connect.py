@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from devstack.deploy.users.redis_users import STORE_USERS
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import STORE_USERS
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import redis
 
 from conductor.store.redis import RedisConductorStore
+from devstack.deploy.users.redis_users import CONDUCTOR, SCHEDULER, STORE_USERS
 from devstack.servers.redis import RedisServer
-from devstack.users.redis_users import CONDUCTOR, SCHEDULER, STORE_USERS
 from rpcapi.redis_failover.memory_usage import ALL_KEYS, COUNTS, key_type
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import KEYS

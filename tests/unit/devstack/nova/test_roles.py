@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from devstack.deploy.users.folder import private_folder
 from devstack.nova import command_line, roles
 from devstack.nova.confs import DATABASES, CloudUrls
 from devstack.nova.roles import CloudParts
 from devstack.nova.size import CloudSize
 from devstack.servers.errors import ServerError
-from devstack.users.folder import private_folder
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import inspect
 
 import pytest
 
+from devstack.deploy.users import errors as folder_errors
 from devstack.servers import errors as server_errors
-from devstack.users import errors as folder_errors
 
 CLASSES = [
     item

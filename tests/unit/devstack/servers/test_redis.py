@@ -3,9 +3,9 @@
 
 import pytest
 
+from devstack.deploy.users.redis_users import SCHEDULER
 from devstack.servers.errors import ServerError
 from devstack.servers.redis import SOCKET_PATH_LIMIT, RedisServer
-from devstack.users.redis_users import SCHEDULER
 
 
 def lines(server):

@@ -3,10 +3,10 @@
 
 import pytest
 
+from devstack.deploy.users.redis_users import SCHEDULER
 from devstack.servers import ports, redis_cluster
 from devstack.servers.errors import ServerError
 from devstack.servers.redis_cluster import BUS_PORT_OFFSET, RedisCluster
-from devstack.users.redis_users import SCHEDULER
 
 
 def test_port_is_free_together_with_that_for_the_other_nodes(monkeypatch):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import redis
 
+from devstack.deploy.users.redis_users import SCHEDULER
 from devstack.servers.errors import ServerError
 from devstack.servers.sentinel import SERVICE, SentinelGroup
-from devstack.users.redis_users import SCHEDULER
 
 BINARY = Path("/usr/bin/redis-server")
 

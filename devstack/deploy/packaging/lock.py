@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lock, written by `tox -e lock`: pinned versions with hashes of extra ``all``'s requirements."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from packaging.markers import Marker
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from devstack.deploy.packaging.errors import PackagingError
+
+PATH = Path("devstack/deploy/packaging/lock.txt")  # path in the checkout
+EXTRA = "all"
+SHA256 = re.compile(r"--hash=sha256:[0-9a-f]{64}\b")
+
+
+class Pin(NamedTuple):
+    """A pinned version, its environment marker, and the number of its files' hashes."""
+
+    name: str
+    version: Version
+    marker: Marker | None
+    hashes: int
+
+
+def read(text: str) -> list[Pin]:
+    """Return the pins of a lock. Raises PackagingError for any other line."""
+    return [_pin(line) for line in _logical_lines(text)]
+
+
+def required(requirements: Iterable[str]) -> list[Requirement]:
+    """Return the wheel's requirements that hold with extra ``all``."""
+    return [
+        requirement
+        for requirement in map(Requirement, requirements)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": EXTRA})
+    ]
+
+
+def problems(requirements: Iterable[str], pins: Iterable[Pin]) -> list[str]:
+    """Return a line for each requirement of extra ``all`` without a fitting pin, and each pin without a hash."""
+    pins = list(pins)
+    lines = [f"{pin.name} {pin.version} has no hash in the lock" for pin in pins if not pin.hashes]
+    by_name: dict[str, list[Pin]] = {}
+    for pin in pins:
+        by_name.setdefault(pin.name, []).append(pin)
+    for requirement in required(requirements):
+        candidates = by_name.get(canonicalize_name(requirement.name), [])
+        if not candidates:
+            lines.append(f"{requirement} is required by setup.py, and the lock does not pin {requirement.name}")
+        lines += [
+            f"{requirement} is required by setup.py, and the lock pins {pin.version}"
+            for pin in candidates
+            if not requirement.specifier.contains(pin.version, prereleases=True)
+        ]
+    return lines
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    for line in text.replace("\\\n", " ").splitlines():
+        content = re.sub(r"(^|\s)#.*", "", line).strip()
+        if content:
+            yield content
+
+
+def _pin(line: str) -> Pin:
+    text = line.partition(" --hash")[0]
+    try:
+        requirement = Requirement(text)
+        (specifier,) = requirement.specifier
+        if specifier.operator != "==" or specifier.version.endswith("*"):
+            raise ValueError
+    except (InvalidRequirement, ValueError):
+        raise PackagingError(f"the lock's line `{text}` is not of the form name==version") from None
+    name = canonicalize_name(requirement.name)
+    return Pin(name, Version(specifier.version), requirement.marker, len(SHA256.findall(line)))
