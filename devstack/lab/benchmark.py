@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base class of the benchmarks: options, progress bar, and output as table, JSON, plot and saved run."""
+"""Base class of the benchmarks: options, and output as table, JSON, plot and saved run."""
 
 import abc
 import argparse
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -14,13 +14,12 @@ from cliff import command
 from devstack.lab import rows, saved_runs
 from devstack.lab.saved_runs import Machine, SavedRun
 from rpcapi.admin.argument import Argument
-from rpcapi.cli import progress
 from rpcapi.cli.command import CommandFailed
 
 NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install matplotlib`."
 
 ValueT = TypeVar("ValueT")
-OUTPUT_OPTIONS = frozenset({"json", "plot", "save", "progress", "formatter"})  # that change no figures
+OUTPUT_OPTIONS = frozenset({"json", "plot", "save"})  # that change no figures
 MAX_HOSTS = 200_000  # twice the design limit: more would exhaust the memory of a development machine
 
 
@@ -139,7 +138,6 @@ class Benchmark(command.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a table.")
-        progress.OPTION.add_to(parser)
         parser.add_argument(
             "--save",
             type=Path,
@@ -153,16 +151,14 @@ class Benchmark(command.Command):
         return parser
 
     @abc.abstractmethod
-    def measure(self, args: argparse.Namespace) -> Sequence[rows.ResultRow]:
-        """Run the benchmark and return its result rows."""
+    def measure(self, args: argparse.Namespace) -> Iterable[rows.ResultRow]:
+        """Run the benchmark, and yield each result row when it is measured."""
 
     def draw(self, figure: Any, result_rows: Sequence[rows.ResultRow]) -> None:
         """Plot ``result_rows`` into a matplotlib figure, if ``can_plot``."""
 
-    def bar(self, total: int, what: str, args: argparse.Namespace) -> Any:
-        """Return a progress bar, shown on a terminal only."""
-        args.formatter = "json" if args.json else "table"
-        return progress.progress_bar(total, what, self.app.stderr, args)
+    def say(self, text: str) -> None:
+        print(text, file=self.app.stderr, flush=True)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         picture: Path | None = getattr(parsed_args, "plot", None)
@@ -172,7 +168,11 @@ class Benchmark(command.Command):
         if folder is not None:
             saved_runs.require_folder(folder)
         started = saved_runs.now()
-        result_rows = self.measure(parsed_args)
+        result_rows = []
+        for row in self.measure(parsed_args):
+            result_rows.append(row)
+            if self.app.stderr.isatty():
+                self.say(f"measured: {row.name}")
         if picture is not None:
             self.draw(figure, result_rows)
             save_figure(figure, picture)

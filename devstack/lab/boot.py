@@ -48,7 +48,6 @@ class BootBenchmark(ClusterBenchmark):
     batches more, while the schedulers are paused. There is no time budget; servers, claims and sums must agree.
     """
 
-    LABEL = "booting"
     ARGUMENTS = (
         option("--hosts", "Service hosts of 10 nodes each", host_count, 10),
         SCHEDULERS,
@@ -58,10 +57,7 @@ class BootBenchmark(ClusterBenchmark):
         option("--callers", "Threads that request batches, each the next one when its last was answered", default=1),
     )
 
-    def count_steps(self, args: argparse.Namespace) -> int:
-        return int(block_size(args.singles) * (BLOCKS + 1) + 2 * args.orders * args.batch)
-
-    def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
+    def measure_cluster(self, bus: str, args: argparse.Namespace) -> Iterator[ResultRow]:
         size = self.size(bus, args, args.hosts)
         with booted(size, INSTANT_BOOTS) as (private_cluster, session):
             private_cluster.start_echo(1)
@@ -70,7 +66,7 @@ class BootBenchmark(ClusterBenchmark):
             # No service's user may call the echo service.
             transport = get_transport(cfg.ConfigOpts(), private_cluster.bus_url)
             try:
-                times = _boot_singly(session, transport, block_size(args.singles), single_uuids, bar)
+                times = _boot_singly(session, transport, block_size(args.singles), single_uuids)
                 echo_s = _echo_processor_s(args, transport)
             finally:
                 transport.cleanup()
@@ -79,11 +75,11 @@ class BootBenchmark(ClusterBenchmark):
             with private_cluster.paused_daemon("scheduler"):
                 answer_s = _processor_s(lambda: _request_batches(args.callers, paused, client_conf)) / args.orders
             paused_uuids, uuids = (list(itertools.chain.from_iterable(lists)) for lists in (paused, batches))
-            waiting.wait_for_status(session, paused_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, bar)
+            finished_servers(session, paused_uuids, BOOT_SECONDS)
 
             def boot_batches() -> None:
                 _request_batches(args.callers, batches, client_conf)
-                waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, bar)
+                finished_servers(session, uuids, BOOT_SECONDS)
 
             processor_s = _processor_s(boot_batches)
             records = waiting.fetch_instances(session, [*single_uuids, *paused_uuids, *uuids])
@@ -131,14 +127,11 @@ def _echo(transport: RPCTransport) -> Callable[[], object]:
     return lambda: client.call({}, "echo")
 
 
-def _boot_singly(
-    session: Session, transport: RPCTransport, size: int, single_uuids: list[str], bar: Any
-) -> dict[str, Times]:
+def _boot_singly(session: Session, transport: RPCTransport, size: int, single_uuids: list[str]) -> dict[str, Times]:
     echo = _echo(transport)
 
     def boot(number: int) -> None:
         single_uuids.append(boot_single(session))
-        bar.update(1)
 
     return interleave({"boot": boot, "echo": lambda number: echo()}, blocks=BLOCKS, size=size)
 

@@ -3,7 +3,7 @@
 
 import argparse
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,12 +39,10 @@ class DecideBenchmark(Benchmark):
         flag("--all-filters", "All filters and weighers, on hosts in 200 aggregates, against a default decision."),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         sizes = SWEEP if args.sweep else (args.hosts,)
         malloc_tuning.keep_freed_memory()  # workers call it too
-        row = _row_of_all if args.all_filters else _row
-        with self.bar((BLOCKS + 1) * len(sizes), "deciding", args) as bar:
-            return [row(size, bar.update) for size in sizes]
+        yield from map(_row_of_all if args.all_filters else _row, sizes)
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
         axes = figure.subplots()
@@ -60,26 +58,26 @@ class DecideBenchmark(Benchmark):
         axes.grid(which="both", alpha=0.3)
 
 
-def _row(size: int, tick: Any) -> ResultRow:
+def _row(size: int) -> ResultRow:
     table = hosts.table(size)
     subjects = {"bare": bare_subject(table), "decision": decision_subject(table)}
-    return _compare(f"decide {size} hosts, p50", size, subjects, tick)
+    return _compare(f"decide {size} hosts, p50", size, subjects)
 
 
-def _row_of_all(size: int, tick: Any) -> ResultRow:
+def _row_of_all(size: int) -> ResultRow:
     ranker = default_driver.all_filters()
     table, requests = full_hosts.table(size, ranker.reads), full_hosts.make_requests(MIX)
     subjects = {
         "default": decision_subject(hosts.table(size)),
         "all": ranking_subject(ranker, table, requests),
     }
-    return _compare(f"decide {size} hosts, every filter and weigher, p50", size, subjects, tick)
+    return _compare(f"decide {size} hosts, every filter and weigher, p50", size, subjects)
 
 
-def _compare(name: str, size: int, subjects: Mapping[str, TimedSubject], tick: Any) -> ResultRow:
+def _compare(name: str, size: int, subjects: Mapping[str, TimedSubject]) -> ResultRow:
     """Compare the second subject with the first, its baseline."""
     calls = max(10, min(100, BLOCK_HOSTS // size))
-    times = interleave(subjects, blocks=BLOCKS, size=calls, tick=tick)
+    times = interleave(subjects, blocks=BLOCKS, size=calls)
     (baseline_name, baseline), (_, measured) = times.items()
     figures = {"hosts": size, **measured.microseconds(), **baseline.microseconds(f"{baseline_name}_")}
     budget = BUDGET if size >= BUDGET_FROM else None

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import oslo_messaging as messaging
@@ -65,7 +64,6 @@ class OverloadBenchmark(ClusterBenchmark):
     requests that were sent at once become ACTIVE; the other project's quiet boots are measured before them.
     """
 
-    LABEL = "overloading"
     ARGUMENTS = (
         option("--hosts", "Service hosts of 10 nodes each", host_count, 100),
         SCHEDULERS,
@@ -76,13 +74,10 @@ class OverloadBenchmark(ClusterBenchmark):
         option("--building", "[conductor] max_building", default=30),
     )
 
-    def count_steps(self, args: argparse.Namespace) -> int:
-        return 5
-
-    def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
+    def measure_cluster(self, bus: str, args: argparse.Namespace) -> Iterator[ResultRow]:
         conductor = {"conductor": {"max_backlog": args.backlog, "max_building": args.building}}
         with booted(self.size(bus, args, args.hosts), {**INSTANT_BOOTS, "conductor": conductor}) as (cluster, _):
-            yield from make_rows(bus, _measure(cluster, args, bar))
+            yield from make_rows(bus, _measure(cluster, args))
 
 
 def make_rows(bus: str, measurements: OverloadMeasurements) -> Iterator[ResultRow]:
@@ -154,18 +149,14 @@ class Flood:
                     self.answers[type(error).__name__] += 1
 
 
-def _measure(private_cluster: PrivateCluster, args: argparse.Namespace, bar: Any) -> OverloadMeasurements:
-    """Measure the quiet cluster, its peak and the overload; ``bar`` advances by one per phase."""
+def _measure(private_cluster: PrivateCluster, args: argparse.Namespace) -> OverloadMeasurements:
     conf = str(private_cluster.cluster.client_conf)
     with closing(Session([conf], FLOOD)) as session, closing(Session([conf], OTHER)) as other_session:
-        bar.update(1)
         quiet = [_time_boot(other_session) for _ in range(QUIET_BOOTS)]
-        bar.update(1)
         peak_uuids = [str(uuid.uuid4()) for _ in range(PEAK_REQUESTS * args.batch)]
         for start in range(0, len(peak_uuids), args.batch):
             request_boot(session, peak_uuids[start : start + args.batch])
         peak = len(peak_uuids) / record_span(finished_servers(session, peak_uuids, DRAIN_SECONDS))
-        bar.update(1)
         flood = Flood(conf, args.batch, args.factor * peak / args.batch)
         begin = time.time()
         flood.start()
@@ -177,9 +168,7 @@ def _measure(private_cluster: PrivateCluster, args: argparse.Namespace, bar: Any
             end = time.time()
         finally:
             flood.stop()
-        bar.update(1)
         instances = finished_servers(session, flood.accepted_uuids, DRAIN_SECONDS)
-        bar.update(1)
     served = sum(1000 * begin <= instance.updated_ms < 1000 * end for instance in instances)
     return OverloadMeasurements(
         peak=peak,

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from devstack import confs, exercise
 from devstack.cluster import DevstackCluster, inherited_environment
@@ -221,7 +221,6 @@ def buses(text: str) -> Sequence[str]:
 class ClusterBenchmark(Benchmark):
     """Benchmark that measures a private cluster on each bus of ``--bus``."""
 
-    LABEL: ClassVar[str]  # label of the progress bar
     DEFAULT_BUS: ClassVar[str] = "embedded"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -232,17 +231,12 @@ class ClusterBenchmark(Benchmark):
         return parser
 
     @abc.abstractmethod
-    def count_steps(self, args: argparse.Namespace) -> int:
-        """Return the bar's steps for each bus."""
-
-    @abc.abstractmethod
-    def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
+    def measure_cluster(self, bus: str, args: argparse.Namespace) -> Iterator[ResultRow]:
         """Measure on a bus, and yield the rows."""
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        names = buses(args.bus)
-        with self.bar(len(names) * self.count_steps(args), self.LABEL, args) as bar:
-            return [row for bus in names for row in self.measure_cluster(bus, args, bar)]
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
+        for bus in buses(args.bus):
+            yield from self.measure_cluster(bus, args)
 
     @staticmethod
     def size(bus: str, args: argparse.Namespace, hosts: int, nodes_per_host: int = 10) -> ClusterSize:

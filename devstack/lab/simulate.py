@@ -48,13 +48,13 @@ class SimulateRun(Benchmark):
         stores_option(STORES),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         module = _load()
         # Modules live as long as the run, and examples leave little garbage: collections took a tenth of the time.
         gc.freeze()
         gc.set_threshold(GARBAGE)
         seed = random.SystemRandom().getrandbits(SEED_BITS) if args.seed is None else args.seed
-        self._say(f"seed {seed}: repeat with --seed {seed}")
+        self.say(f"seed {seed}: repeat with --seed {seed}")
         with _raising_terminated(), contextlib.ExitStack() as cleanup:
             folder = cleanup.enter_context(in_temporary_folder(lambda path: path, lambda _path: None))
             server = None
@@ -63,45 +63,27 @@ class SimulateRun(Benchmark):
             simulations = [
                 simulation for store in args.through for simulation in module.make_simulations(store, folder, server)
             ]
-            broken = self._run(simulations, seed, 60 * args.minutes, args)
-        return [
-            ResultRow(
-                f"broken promises: {simulation.name}",
-                int(simulation.name in broken),
-                0,
-                figures={**{name: simulation.counts[name] for name in ("examples", "steps")}, "seed": seed},
-            )
-            for simulation in simulations
-        ] + [
-            ResultRow(
-                f"saga steps with fewer than {ENOUGH_HITS} hits: {fault}",
-                sum(count < ENOUGH_HITS for count in hits.values()),
-                figures=hits,
-            )
-            for fault, hits in module.hits_by_fault(simulations).items()
-        ]
+            broken = self._run(simulations, seed, 60 * args.minutes)
+        for simulation in simulations:
+            figures = {**{name: simulation.counts[name] for name in ("examples", "steps")}, "seed": seed}
+            yield ResultRow(f"broken promises: {simulation.name}", int(simulation.name in broken), 0, figures=figures)
+        for fault, hits in module.hits_by_fault(simulations).items():
+            rare = sum(count < ENOUGH_HITS for count in hits.values())
+            yield ResultRow(f"saga steps with fewer than {ENOUGH_HITS} hits: {fault}", rare, figures=hits)
 
-    def _run(self, simulations: Sequence[Any], seed: int, seconds: float, args: argparse.Namespace) -> set[str]:
+    def _run(self, simulations: Sequence[Any], seed: int, seconds: float) -> set[str]:
         """Run the simulations in turn; return the names of those that broke a promise and were stopped."""
         broken: set[str] = set()
-        began = time.monotonic()
-        with self.bar(round(seconds), "simulating", args) as bar:
-            is_first = True
-            while is_first or time.monotonic() < began + seconds:
-                is_first = False
-                rest = [simulation for simulation in simulations if simulation.name not in broken]
-                if not rest:
-                    break
-                for simulation in rest:
-                    promise = simulation.run_round(seed)
-                    if promise is not None:
-                        broken.add(simulation.name)
-                        self._say(f"{simulation.name}: {promise.failure}\n{promise.example}\n{promise.notes}")
-                    bar.update(min(round(seconds), round(time.monotonic() - began)) - bar.n)
+        end = time.monotonic() + seconds
+        rest = list(simulations)
+        while rest:
+            for simulation in rest:
+                promise = simulation.run_round(seed)
+                if promise is not None:
+                    broken.add(simulation.name)
+                    self.say(f"{simulation.name}: {promise.failure}\n{promise.example}\n{promise.notes}")
+            rest = [item for item in rest if item.name not in broken] if time.monotonic() < end else []
         return broken
-
-    def _say(self, text: str) -> None:
-        print(text, file=self.app.stderr, flush=True)
 
 
 def _load(project: Path = PROJECT) -> Any:

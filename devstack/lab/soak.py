@@ -9,7 +9,7 @@ import itertools
 import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import Any, NamedTuple
 
 from devstack.lab import hosts, partitions, private_servers
@@ -128,14 +128,10 @@ class SoakBenchmark(Benchmark):
         stores_option(STORES),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        batches = max(2 * LIFETIME, args.boots // BATCH)
-        rows: list[ResultRow] = []
-        with self.bar(batches * len(args.through), "booting", args) as bar:
-            for name in args.through:
-                with _opened(name) as (store, measure_size):
-                    rows += _rows(name, store, measure_size, batches, bar.update)
-        return rows
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
+        for name in args.through:
+            with _opened(name) as (store, measure_size):
+                yield from _rows(name, store, measure_size, max(2 * LIFETIME, args.boots // BATCH))
 
 
 @contextlib.contextmanager
@@ -152,15 +148,12 @@ def _opened(name: str) -> Iterator[tuple[Store, Callable[[], StoreSize]]]:
         yield store, lambda: of_redis(server, PARTITION)
 
 
-def _rows(
-    name: str, store: Store, measure_size: Callable[[], StoreSize], batches: int, tick: Callable[[], object]
-) -> list[ResultRow]:
+def _rows(name: str, store: Store, measure_size: Callable[[], StoreSize], batches: int) -> Iterator[ResultRow]:
     boots = Boots(store, batches * BATCH // LIFETIME, wall_clock)
     began = time.monotonic()
     empty = tenth = measure_size()
     for number in range(1, batches + 1):
         boots.run_batch()
-        tick()
         if number == batches // 10:
             tenth = measure_size()
     seconds = time.monotonic() - began
@@ -171,12 +164,6 @@ def _rows(
         "boots_per_s": batches * BATCH / seconds,
         "bytes_per_tombstone": (end.bytes - empty.bytes) / tombstones,
     }
-    return [
-        ResultRow(
-            f"{name}, {what}",
-            after / before,
-            BUDGET,
-            figures={"at_a_tenth": before, "at_the_end": after, **common},
-        )
-        for what, before, after in zip(StoreSize._fields, tenth, end, strict=True)
-    ]
+    for what, before, after in zip(StoreSize._fields, tenth, end, strict=True):
+        figures = {"at_a_tenth": before, "at_the_end": after, **common}
+        yield ResultRow(f"{name}, {what}", after / before, BUDGET, figures=figures)

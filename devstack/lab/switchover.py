@@ -9,8 +9,9 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -198,28 +199,20 @@ class ImportBenchmark(Benchmark):
         Argument("--database", choices=(MARIADB, SQLITE), default=MARIADB, help="Placement's database (%(default)s)."),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        rows: list[ResultRow] = []
-        with (
-            self.bar(len(CHANGES) + 3, "importing", args) as bar,
-            _database_url(args.database) as url,
-            private_servers.running_redis("everysec") as redis,
-        ):
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
+        def row(name: str, seconds: float, budget: float | None = None) -> ResultRow:
+            size = {"hosts": args.hosts, "consumers": args.consumers, "database": args.database}
+            return ResultRow(name, seconds / BUDGET_SECONDS, budget, figures={"s": seconds, **size})
+
+        with _database_url(args.database) as url, private_servers.running_redis("everysec") as redis:
             cloud = PlacementCloud(url, args.hosts, args.consumers)
             cloud.fill()
-            bar.update()
             command = ImportCommand(url, _conf(redis))
-
-            def add(name: str, seconds: float, budget: float | None = None) -> None:
-                size = {"hosts": args.hosts, "consumers": args.consumers, "database": args.database}
-                rows.append(ResultRow(name, seconds / BUDGET_SECONDS, budget, figures={"s": seconds, **size}))
-                bar.update()
-
-            add("import, first copy", command.seconds())
+            yield row("import, first copy", command.seconds())
             for name, one_of in CHANGES.items():
-                add(f"import, last pass, {name}", command.last_pass_seconds(lambda: cloud.change(one_of)), 1.0)  # noqa: B023
-            add("import, verify", command.seconds("--verify"))
-        return rows
+                seconds = command.last_pass_seconds(partial(cloud.change, one_of))
+                yield row(f"import, last pass, {name}", seconds, 1.0)
+            yield row("import, verify", command.seconds("--verify"))
 
 
 def _conf(redis: RedisServer) -> Path:

@@ -63,7 +63,6 @@ def interleave(
     *,
     blocks: int,
     size: int,
-    tick: Callable[[], Any] = lambda: None,
     watch: Callable[[str], contextlib.AbstractContextManager[None]] = lambda name: contextlib.nullcontext(),
 ) -> dict[str, Times]:
     """Call each subject ``blocks`` x ``size`` times in alternating blocks, without garbage collection.
@@ -79,12 +78,10 @@ def interleave(
         return calls
 
     with without_collection():
-        return alternate({name: (calls_of(name), size) for name in subjects}, blocks=blocks, tick=tick)
+        return alternate({name: (calls_of(name), size) for name in subjects}, blocks=blocks)
 
 
-def alternate(
-    subjects: Mapping[str, tuple[TimedCalls, int]], *, blocks: int, tick: Callable[[], Any]
-) -> dict[str, Times]:
+def alternate(subjects: Mapping[str, tuple[TimedCalls, int]], *, blocks: int) -> dict[str, Times]:
     """Measure blocks of each subject after a discarded first one; the order reverses after each round.
 
     A subject is the function that makes and times its calls, and the number of calls in a block.
@@ -96,7 +93,6 @@ def alternate(
             block_durations = calls(block * size, size)
             if block:
                 durations[name] += block_durations
-        tick()
     return {name: Times(np.array(seconds)) for name, seconds in durations.items()}
 
 

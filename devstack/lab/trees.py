@@ -4,7 +4,7 @@
 import argparse
 import itertools
 import uuid as uuid_module
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from devstack import peer_environments
@@ -49,20 +49,18 @@ class TreesBenchmark(Benchmark):
         peer_environments.CACHE,
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         cases = list(itertools.product(args.groups, (NONE, ISOLATE)))
         table, ranker = make_table(args.hosts, args.devices), default_driver.default()
         plain = ranking_subject(ranker, table, [request(0, NONE)])
-        rows: list[ResultRow] = []
         ours: dict[GroupCase, float] = {}
-        with self.bar((BLOCKS + 1) * len(cases), "deciding", args) as bar:
-            for case in cases:
-                subject = ranking_subject(ranker, table, [request(*case)])
-                times = interleave({"plain": plain, "ours": subject}, blocks=BLOCKS, size=BLOCK_SIZE, tick=bar.update)
-                ours[case] = times["ours"].p50_us
-                rows.append(_row(args, case, times, found_hosts(subject)))
+        for case in cases:
+            subject = ranking_subject(ranker, table, [request(*case)])
+            times = interleave({"plain": plain, "ours": subject}, blocks=BLOCKS, size=BLOCK_SIZE)
+            ours[case] = times["ours"].p50_us
+            yield _row(args, case, times, found_hosts(subject))
         measurable = {case: p50_us for case, p50_us in ours.items() if case[0] <= args.most}
-        return [*rows, *self._compare_with_placement(args, measurable)]
+        yield from self._compare_with_placement(args, measurable)
 
     def _compare_with_placement(self, args: argparse.Namespace, ours: Mapping[GroupCase, float]) -> Iterator[ResultRow]:
         try:
@@ -80,7 +78,7 @@ class TreesBenchmark(Benchmark):
                     name = f"{_name(args, case)}: {PLACEMENT.release} / ours"
                     yield ResultRow(name, 1e6 * seconds / our_us, None, figures=figures)
         except (PeerMissing, PeerFailed) as why:
-            self.app.stderr.write(f"{why}\n")
+            self.say(str(why))
 
 
 def _name(args: argparse.Namespace, case: GroupCase) -> str:

@@ -51,8 +51,8 @@ class WorkerProcesses:
             with contextlib.suppress(OSError):  # a dead worker is reported by receive()
                 pipe.send(message)
 
-    def receive(self, seconds: float | None = None, meanwhile: Callable[[], None] | None = None) -> list[Any]:
-        """Return one message from each worker, in order; ``meanwhile`` is called several times a second.
+    def receive(self, seconds: float | None = None) -> list[Any]:
+        """Return one message from each worker, in order.
 
         Raises a worker's error, and CommandFailed if one died or sent nothing within ``seconds``.
         """
@@ -62,8 +62,6 @@ class WorkerProcesses:
             pending = {pipe: index for index, pipe in enumerate(self._pipes) if index not in messages}
             for pipe in connection.wait(list(pending), POLL_SECONDS):
                 messages[pending[pipe]] = self._message(pending[pipe])  # type: ignore[index]
-            if meanwhile is not None:
-                meanwhile()
             if deadline is not None and time.monotonic() > deadline and len(messages) < self._size:
                 raise CommandFailed(
                     f"{self._size - len(messages)} of {self._size} workers did not start in {seconds} s"

@@ -51,34 +51,31 @@ class ChaosRun(Benchmark):
         Argument("--without", action="append", choices=sorted(KINDS), metavar="KIND", help="Not these."),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         progress = Progress.load(args.state, args.seed)
         kinds = sorted(set(args.only or KINDS) - set(args.without or ()))
         if not kinds:
             raise CommandFailed("no kind of fault is left: use fewer --without")
         until = time.monotonic() + 60 * args.minutes if args.minutes else None
-        with self.bar(args.faults, "faults", args) as bar:
-            bar.update(progress.fault_count)
-            while progress.fault_count < args.faults and (until is None or time.monotonic() < until):
-                count = min(args.segment, args.faults - progress.fault_count)
-                figures = self._run_segment(progress, kinds, count, args)
-                progress.add(figures)
-                progress.save(args.state)
-                bar.update(figures.fault_count)
+        while progress.fault_count < args.faults and (until is None or time.monotonic() < until):
+            count = min(args.segment, args.faults - progress.fault_count)
+            progress.add(self._run_segment(progress, kinds, count, args))
+            progress.save(args.state)
+            self.say(f"{progress.fault_count} of {args.faults} faults")
         for path in args.also:
             progress.add(Progress.read(path))
-        return list(rows(progress))
+        yield from rows(progress)
 
     def _run_segment(self, progress: Progress, kinds: Sequence[str], count: int, args: argparse.Namespace) -> Progress:
         _remove_leftovers(args.state)
         folder = Path(tempfile.mkdtemp(prefix="gantt-chaos-"))  # short, for Unix sockets
         _folder_file(args.state).write_text(str(folder))
         segment = Segment(
-            folder, f"{args.seed}/{progress.segments}", kinds, progress, self._say, partitions=args.partitions
+            folder, f"{args.seed}/{progress.segments}", kinds, progress, self.say, partitions=args.partitions
         )
         try:
             report = segment.run(count, args.servers, most_at_once=args.at_once)
-            self._say(report.text() or "no violation")
+            self.say(report.text() or "no violation")
             if args.evidence and (report.violations or segment.figures.unrecovered):
                 args.evidence.mkdir(parents=True, exist_ok=True)
                 shutil.copytree(
@@ -89,9 +86,6 @@ class ChaosRun(Benchmark):
         finally:
             _remove_leftovers(args.state)
         return segment.figures
-
-    def _say(self, text: str) -> None:
-        print(text, file=self.app.stderr, flush=True)
 
 
 def _folder_file(state: Path) -> Path:

@@ -5,7 +5,7 @@ import argparse
 import contextlib
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,19 +57,14 @@ class ClaimBenchmark(Benchmark):
 
     ARGUMENTS = (option("--calls", "Single calls in each of 10 blocks", default=50),)
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        rows: list[ResultRow] = []
-        ticks = len(MODES) * (2 * (BLOCKS + 1) * len(CANDIDATES) + STALL_REQUESTS + 1)
-        with self.bar(ticks, "claiming", args) as bar:
-            for mode in MODES:
-                with private_servers.running_redis(mode) as server:
-                    prepare_partitions(server.url())
-                    with server.client() as client:
-                        for candidates in CANDIDATES:
-                            calls = ClaimCalls(client, server.url(), candidates)
-                            rows += _rows(mode, candidates, calls, args.calls, bar.update)
-                        rows.append(measure_stall(mode, server.url(), client, bar.update))
-        return rows
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
+        for mode in MODES:
+            with private_servers.running_redis(mode) as server:
+                prepare_partitions(server.url())
+                with server.client() as client:
+                    for candidates in CANDIDATES:
+                        yield from _rows(mode, candidates, ClaimCalls(client, server.url(), candidates), args.calls)
+                    yield measure_stall(mode, server.url(), client)
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
         axes = figure.subplots()
@@ -87,19 +82,15 @@ class ClaimBenchmark(Benchmark):
         axes.legend(["claim script", "bare EVALSHA"])
 
 
-def _rows(
-    mode: AppendFsync, candidates: int, calls: ClaimCalls, single: int, tick: Callable[[], Any]
-) -> Iterator[ResultRow]:
+def _rows(mode: AppendFsync, candidates: int, calls: ClaimCalls, single: int) -> Iterator[ResultRow]:
     for what, size, depth in ((LATENCY, single, 1), (RATE, PIPELINES, DEPTH)):
-        times = _figures(*_measure(calls, size, depth, tick), depth)
+        times = _figures(*_measure(calls, size, depth), depth)
         figures = {"fsync": mode, "candidates": candidates, **times}
         name = f"{what} of claims, fsync {mode}, candidates {candidates}"
         yield ResultRow(name, times["p50_us"] / times["bare_p50_us"], BUDGET, figures=figures)
 
 
-def _measure(
-    calls: ClaimCalls, size: int, depth: int, tick: Callable[[], Any]
-) -> tuple[dict[str, Times], Counter[str]]:
+def _measure(calls: ClaimCalls, size: int, depth: int) -> tuple[dict[str, Times], Counter[str]]:
     """Time blocks of ``size`` pipelines of ``depth`` calls of each script.
 
     Returns the times, and the server's microseconds per script, warm-up block included.
@@ -119,7 +110,7 @@ def _measure(
         )
 
     subjects = {BARE: subject(BARE), CLAIM: subject(CLAIM)}
-    return interleave(subjects, blocks=BLOCKS, size=size, tick=tick, watch=count_server_time), server_us
+    return interleave(subjects, blocks=BLOCKS, size=size, watch=count_server_time), server_us
 
 
 def _require_claimed(which: str, answers: Sequence[Any]) -> None:
@@ -139,7 +130,7 @@ def _figures(times: dict[str, Times], server_us: Counter[str], depth: int) -> di
     return figures
 
 
-def measure_stall(mode: AppendFsync, url: str, client: redis.Redis, tick: Callable[[], Any]) -> ResultRow:
+def measure_stall(mode: AppendFsync, url: str, client: redis.Redis) -> ResultRow:
     """Claim and abort requests of MAX_INSTANCES instances; return the row of the server's stalls."""
     stalls, elapsed = [], []
     with partitions.opened(url, CLAIM, log_length=LOG_LENGTH) as store:
@@ -152,7 +143,6 @@ def measure_stall(mode: AppendFsync, url: str, client: redis.Redis, tick: Callab
             if not accepted:
                 raise CommandFailed("A request of the largest size was refused: its nodes are too small")
             store.abort([ClaimRef(intent.consumer, 1) for intent in batch.intents])
-            tick()
     times = Times(np.array(stalls[1:]))
     figures = {
         "fsync": mode,

@@ -3,7 +3,6 @@
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
 
 from compute_agent.simulator.copy import SimulatedCopy
 from devstack.lab.benchmark import host_count, option
@@ -12,7 +11,6 @@ from devstack.lab.moves.scenario import (
     COPY_RATE,
     DIRTY_RATE,
     DOWNTIME_SECONDS,
-    PHASES,
     MovedHosts,
     MovesMeasurements,
     PhaseTimes,
@@ -32,7 +30,6 @@ class MovesBenchmark(ClusterBenchmark):
     start without delay. There is no time budget; servers, guests, claims and sums must agree.
     """
 
-    LABEL = "moving"
     ARGUMENTS = (
         option("--servers", "Servers of each host that is left", default=50),
         option("--hosts", "Hosts that are lost, and as many others, which take all servers", host_count, 10),
@@ -42,12 +39,9 @@ class MovesBenchmark(ClusterBenchmark):
         SCHEDULERS,
     )
 
-    def count_steps(self, args: argparse.Namespace) -> int:
-        return PHASES
-
-    def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
+    def measure_cluster(self, bus: str, args: argparse.Namespace) -> Iterator[ResultRow]:
         hosts = MovedHosts(args.hosts)
-        measurements = measure(self.size(bus, args, len(hosts.names), 1), hosts, args, bar)
+        measurements = measure(self.size(bus, args, len(hosts.names), 1), hosts, args)
         yield from make_rows(bus, args, measurements)
 
 

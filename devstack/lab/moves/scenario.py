@@ -25,7 +25,6 @@ from rpcapi.admin import waiting
 from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
 
-PHASES = 5
 COPY_RATE, DIRTY_RATE = 1000.0, 100.0  # MiB per second
 DOWNTIME_SECONDS = 0.5
 DOWN_SECONDS = 20.0  # not sooner, because the machine may be slow
@@ -221,29 +220,24 @@ def overrides(hosts: MovedHosts, metrics_port: int) -> dict[str, confs.Groups]:
     }
 
 
-def measure(size: ClusterSize, hosts: MovedHosts, args: argparse.Namespace, bar: Any) -> MovesMeasurements:
-    """Measure all phases; ``bar`` advances by one per phase. Raises ServerError, TimeoutError, CommandFailed."""
+def measure(size: ClusterSize, hosts: MovedHosts, args: argparse.Namespace) -> MovesMeasurements:
+    """Measure all phases; raises ServerError, TimeoutError, CommandFailed."""
     metrics_port = free_port()
     with booted(size, overrides(hosts, metrics_port), 1 + hosts.count) as (private_cluster, session):
         run = MovesRun(session, hosts, args, metrics_port)
         run.boot([hosts.drained])
         drain = run.drain()
-        bar.update(1)
         # Only now, so that no server of the drained host is on a host that is lost.
         private_cluster.start_agent(LOST, hosts.lost_hosts)
         wait_for_nodes(session, len(hosts.names))
         boots = run.boot(hosts.lost_hosts)
-        bar.update(1)
         private_cluster.kill_agent(LOST)
         for host in hosts.lost_hosts:
             run.operator.fence(host)
-        bar.update(1)
         evacuation = run.evacuate()
-        bar.update(1)
         # The agent returns with all its guests and must remove them.
         private_cluster.start_agent(LOST, hosts.lost_hosts)
         wait_for_nodes(session, len(hosts.names))
         state = private_cluster.cluster.layout.state
         result, faults = run.verify([state / "compute", state / LOST])
-        bar.update(1)
     return MovesMeasurements(drain, boots, evacuation, len(result.instances), len(result.claims), faults)

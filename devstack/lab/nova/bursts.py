@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from devstack.lab.nova.paired_cloud import OURS, THEIRS
 from devstack.lab.rows import Bound, ResultRow
@@ -109,11 +109,7 @@ def bursts(sizes: Sequence[int]) -> Sequence[ServerBurst]:
 
 
 def measure(
-    run_side: RunSide,
-    sizes: Sequence[int],
-    schedulers: Sequence[int],
-    tick: Callable[[], Any],
-    sides: Sequence[str] = (THEIRS, OURS),
+    run_side: RunSide, sizes: Sequence[int], schedulers: Sequence[int], sides: Sequence[str] = (THEIRS, OURS)
 ) -> Iterator[ResultRow]:
     """Yield the rows of each number of schedulers; without Nova's side those of gantt only."""
     for number in schedulers:
@@ -121,11 +117,7 @@ def measure(
         for side in sides:
             with run_side(side, number) as cloud:
                 cloud.boot(WARM_UP)
-                tick()
-                results[side] = []
-                for burst in bursts(sizes):
-                    results[side].append(cloud.boot(burst))
-                    tick()
+                results[side] = [cloud.boot(burst) for burst in bursts(sizes)]
         for position, burst in enumerate(bursts(sizes)):
             yield from _rows(burst, number, {side: side_results[position] for side, side_results in results.items()})
 

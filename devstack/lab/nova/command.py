@@ -2,7 +2,7 @@
 """lab.sh nova: gantt in the place of nova-scheduler and Placement, beside both of them."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from devstack.deploy.users.errors import DevstackError
@@ -46,43 +46,31 @@ class NovaBenchmark(Benchmark):
         flag("--install", f"First install {NOVA_CLOUD.release} from PyPI."),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         try:
             if args.install:
                 environment.install()
             environment.folder()  # before anything is started
-            return list(self._measure(args))
+            if "select" in args.parts:
+                with paired_cloud.running() as cloud:
+                    yield from selects.measure(cloud, args.hosts, args.calls)
+            if "race" in args.parts:
+                yield from _race(args.rounds)
+            if "bursts" in args.parts:
+                sides = [paired_cloud.OURS] if args.alone else [paired_cloud.THEIRS, paired_cloud.OURS]
+                yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, sides)
         except (PeerMissing, PeerFailed, DevstackError, CallFailed) as error:
             raise CommandFailed(str(error)) from error
 
-    def _measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
-        if "select" in args.parts:
-            yield from self._select(args)
-        if "race" in args.parts:
-            yield from self._race(args)
-        if "bursts" in args.parts:
-            yield from self._bursts(args)
 
-    def _select(self, args: argparse.Namespace) -> Iterator[ResultRow]:
-        total = sum(len(selects.limits(size)) for size in args.hosts) * (selects.BLOCKS + 1)
-        with self.bar(total, "select", args) as bar, paired_cloud.running() as cloud:
-            yield from selects.measure(cloud, args.hosts, args.calls, bar.update)
-
-    def _race(self, args: argparse.Namespace) -> Iterator[ResultRow]:
-        python, cloud = environment.folder() / "bin" / "python", Cloud(0)
-        with (
-            self.bar(2 * args.rounds, "race", args) as bar,
-            servers.run_gantt(cloud, RACE_WORKERS, "everysec") as gantt,
-            servers.run_placement(cloud, RACE_WORKERS, 0, python) as placement,
-        ):
-            clients = {"gantt": _clients(gantt.port), "Placement": _clients(placement.port)}
-            yield from placement_race.measure(clients, args.rounds, bar.update)
-
-    def _bursts(self, args: argparse.Namespace) -> Iterator[ResultRow]:
-        sides = [paired_cloud.OURS] if args.alone else [paired_cloud.THEIRS, paired_cloud.OURS]
-        total = len(sides) * len(args.schedulers) * (len(bursts.bursts(args.bursts)) + 1)
-        with self.bar(total, "bursts", args) as bar:
-            yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, bar.update, sides)
+def _race(rounds: int) -> Iterator[ResultRow]:
+    python, cloud = environment.folder() / "bin" / "python", Cloud(0)
+    with (
+        servers.run_gantt(cloud, RACE_WORKERS, "everysec") as gantt,
+        servers.run_placement(cloud, RACE_WORKERS, 0, python) as placement,
+    ):
+        clients = {"gantt": _clients(gantt.port), "Placement": _clients(placement.port)}
+        yield from placement_race.measure(clients, rounds)
 
 
 def _clients(port: int) -> placement_race.MakeClient:

@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from devstack.lab.placement.client import allocation
 from devstack.lab.rows import ResultRow
@@ -33,7 +32,7 @@ class RaceRound:
         return self.accepted == self.usage == CAPACITY
 
 
-def measure(sides: Mapping[str, MakeClient], rounds: int, tick: Callable[[], Any]) -> Iterator[ResultRow]:
+def measure(sides: Mapping[str, MakeClient], rounds: int) -> Iterator[ResultRow]:
     """Yield a row for each side, which take turns: rounds that did not sell exactly the capacity.
 
     The first side has the budget.
@@ -42,7 +41,6 @@ def measure(sides: Mapping[str, MakeClient], rounds: int, tick: Callable[[], Any
     for _ in range(rounds):
         for name, make_client in sides.items():
             results[name].append(run_round(make_client))
-            tick()
     for number, (name, side_rounds) in enumerate(results.items()):
         yield _row(name, side_rounds, budget=None if number else 0)
 

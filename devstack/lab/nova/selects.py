@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of select_destinations: Nova's scheduler with Placement beside gantt, and gantt beside an echo."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from devstack.lab.nova.paired_cloud import ECHO, OURS, THEIRS, PairedCloud
 from devstack.lab.rows import ResultRow
@@ -20,16 +19,16 @@ def limits(size: int) -> Sequence[int]:
     return [LIMIT] if size <= LIMIT else [LIMIT, size]
 
 
-def measure(cloud: PairedCloud, sizes: Sequence[int], calls: int, tick: Callable[[], Any]) -> Iterator[ResultRow]:
+def measure(cloud: PairedCloud, sizes: Sequence[int], calls: int) -> Iterator[ResultRow]:
     """Yield the rows of each number of hosts; ``calls`` is gantt's of a block."""
     for size in sorted(sizes):
         cloud.grow(size)
         for limit in limits(size):
             cloud.run_nova_scheduler(limit)
-            yield from _compare(cloud, size, limit, calls, tick)
+            yield from _compare(cloud, size, limit, calls)
 
 
-def _compare(cloud: PairedCloud, size: int, limit: int, calls: int, tick: Callable[[], Any]) -> Iterator[ResultRow]:
+def _compare(cloud: PairedCloud, size: int, limit: int, calls: int) -> Iterator[ResultRow]:
     nova_calls = max(1, min(5, BLOCK_HOSTS // min(size, limit)))
     before = len(cloud.filtered_hosts())
     with cloud.echo(cloud.select(OURS)["answer"]):
@@ -38,7 +37,7 @@ def _compare(cloud: PairedCloud, size: int, limit: int, calls: int, tick: Callab
             ECHO: (_calls(cloud, ECHO), calls),
             THEIRS: (_calls(cloud, THEIRS), nova_calls),
         }
-        times = alternate(subjects, blocks=BLOCKS, tick=tick)
+        times = alternate(subjects, blocks=BLOCKS)
     filtered_hosts, requests = cloud.filtered_hosts()[before:], (BLOCKS + 1) * nova_calls
     figures: dict[str, float | int | str] = {
         "hosts": size,

@@ -2,7 +2,7 @@
 """lab.sh peers: speed of Nova's scheduler and Placement against gantt's, for the same work."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -38,7 +38,7 @@ CLAIM_NOT_MEASURED = (
     "Ours: RPC; Redis syncs each second, and the claim is prepared, not confirmed."
 )
 
-Measure = Callable[[PeerWorkload, PeerProcess, Any], Iterator[ResultRow]]
+Measure = Callable[[PeerWorkload, PeerProcess], Iterator[ResultRow]]
 
 
 class PeersBenchmark(Benchmark):
@@ -54,53 +54,45 @@ class PeersBenchmark(Benchmark):
         peer_environments.CACHE,
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        comparisons: list[tuple[Peer, Measure, int]] = [(NOVA, _decide, 1), (PLACEMENT, _allocate, 2)]
-        rows: list[ResultRow] = []
-        total = sum(lots for *_, lots in comparisons) * (BLOCKS + 1) * len(args.hosts)
-        with self.bar(total, "measuring", args) as bar:
-            for peer, measure, _ in comparisons:
-                try:
-                    rows += self._of(peer, measure, args, bar)
-                except PeerMissing as why:
-                    self.app.stderr.write(f"{why}\n")
-                except PeerFailed as why:
-                    self.app.stderr.write(f"{peer.release} cannot be measured: {why}\n")
-        if not rows:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
+        has_measured = False
+        comparisons: list[tuple[Peer, Measure]] = [(NOVA, _decide), (PLACEMENT, _allocate)]
+        for peer, measure in comparisons:
+            try:
+                if args.install:
+                    peer_environments.install(peer, args.cache)
+                command = [str(peer_environments.python(peer, args.cache)), "-s", str(side.INSIDE / peer.script)]
+                for size in args.hosts:
+                    with side.running(command) as running:
+                        yield from measure(PeerWorkload(size), running)
+                has_measured = True
+            except PeerMissing as why:
+                self.say(str(why))
+            except PeerFailed as why:
+                self.say(f"{peer.release} cannot be measured: {why}")
+        if not has_measured:
             raise CommandFailed("No peer could be measured: see above")
-        return rows
-
-    @staticmethod
-    def _of(peer: Peer, measure: Measure, args: argparse.Namespace, bar: Any) -> list[ResultRow]:
-        if args.install:
-            peer_environments.install(peer, args.cache)
-        command = [str(peer_environments.python(peer, args.cache)), "-s", str(side.INSIDE / peer.script)]
-        rows: list[ResultRow] = []
-        for size in args.hosts:
-            with side.running(command) as running:
-                rows += measure(PeerWorkload(size), running, bar)
-        return rows
 
 
-def _decide(workload: PeerWorkload, nova: PeerProcess, bar: Any) -> Iterator[ResultRow]:
+def _decide(workload: PeerWorkload, nova: PeerProcess) -> Iterator[ResultRow]:
     summary = nova.ask("prepare", hosts=workload.nova_hosts(), requests=workload.peer_requests())
     size = _block_size(workload)
-    times = _compare(nova, "decide", size, decision_subject(table(workload.size, MAX_LOAD)), bar)
+    times = _compare(nova, "decide", size, decision_subject(table(workload.size, MAX_LOAD)))
     build = sorted(nova.ask("build", first=0, count=size + 2))
     counts = {"filters": summary["filters"], "weighers": summary["weighers"]}
     more = {**counts, "build_p50_ms": 1000 * build[len(build) // 2], "left_out": DECIDE_NOT_MEASURED}
     yield _row(f"decide: {NOVA.release}", times, workload, BUDGETS.get(workload.size), more)
 
 
-def _allocate(workload: PeerWorkload, placement: PeerProcess, bar: Any) -> Iterator[ResultRow]:
+def _allocate(workload: PeerWorkload, placement: PeerProcess) -> Iterator[ResultRow]:
     providers, claimable = workload.providers(), workload.claimable()
     candidates = placement.ask("prepare", providers=providers, claimable=claimable, requests=workload.peer_requests())
     subject = candidates_subject(table(workload.size, MAX_LOAD))
-    times = _compare(placement, "candidates", _block_size(workload), subject, bar)
+    times = _compare(placement, "candidates", _block_size(workload), subject)
     more = {"candidates": candidates, "left_out": CANDIDATES_NOT_MEASURED}
     yield _row(f"candidates: {PLACEMENT.release}", times, workload, None, more)
     with claim_subject(workload) as subject:
-        times = _compare(placement, "claim", CLAIMS, subject, bar)
+        times = _compare(placement, "claim", CLAIMS, subject)
     yield _row(f"claim: {PLACEMENT.release}", times, workload, None, {"left_out": CLAIM_NOT_MEASURED})
 
 
@@ -108,7 +100,7 @@ def _block_size(workload: PeerWorkload) -> int:
     return max(1, min(5, BLOCK_HOSTS // workload.size))
 
 
-def _compare(peer: PeerProcess, verb: str, size: int, subject: TimedSubject, bar: Any) -> dict[str, Times]:
+def _compare(peer: PeerProcess, verb: str, size: int, subject: TimedSubject) -> dict[str, Times]:
     """Alternate a peer's calls, which it times itself, with gantt's."""
 
     def ask(first: int, count: int) -> list[float]:
@@ -116,7 +108,7 @@ def _compare(peer: PeerProcess, verb: str, size: int, subject: TimedSubject, bar
 
     subjects: dict[str, tuple[TimedCalls, int]] = {"ours": (partial(timed, subject), OUR_SIZE), "theirs": (ask, size)}
     with without_collection():
-        return alternate(subjects, blocks=BLOCKS, tick=bar.update)
+        return alternate(subjects, blocks=BLOCKS)
 
 
 def _row(

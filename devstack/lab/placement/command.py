@@ -6,10 +6,9 @@ import contextlib
 import itertools
 import json
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from devstack import peer_environments
 from devstack.deploy.users.errors import DevstackError
@@ -69,20 +68,13 @@ class PlacementBenchmark(Benchmark):
         peer_environments.CACHE,
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         try:
             if args.install:
                 peer_environments.install(PLACEMENT_SERVER, args.cache)
-            return self._measure(args)
-        except (PeerMissing, PeerFailed, DevstackError) as error:
-            raise CommandFailed(str(error)) from error
-
-    def _measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        # Before anything is started.
-        python = None if args.alone else peer_environments.python(PLACEMENT_SERVER, args.cache)
-        cloud = Cloud(args.hosts)
-        rows: list[ResultRow] = []
-        with self.bar(len(args.sync) * 4 * (BLOCKS + 1), "asking", args) as bar:
+            # Before anything is started.
+            python = None if args.alone else peer_environments.python(PLACEMENT_SERVER, args.cache)
+            cloud = Cloud(args.hosts)
             for name in args.sync:
                 promise = PROMISES[name]
                 with contextlib.ExitStack() as stack:
@@ -90,9 +82,9 @@ class PlacementBenchmark(Benchmark):
                     placement = None
                     if python is not None:
                         placement = stack.enter_context(servers.run_placement(cloud, WORKERS, promise.flush, python))
-                    comparison = _Comparison(cloud, gantt, placement, calls=args.calls, promise=name, tick=bar.update)
-                    rows += comparison.measure()
-        return rows
+                    yield from _Comparison(cloud, gantt, placement, calls=args.calls, promise=name).measure()
+        except (PeerMissing, PeerFailed, DevstackError) as error:
+            raise CommandFailed(str(error)) from error
 
 
 class _Comparison:
@@ -106,10 +98,9 @@ class _Comparison:
         *,
         calls: int,
         promise: str,
-        tick: Any,
     ) -> None:
         self._cloud, self._gantt, self._placement = cloud, gantt, placement
-        self._calls, self._promise, self._tick = calls, promise, tick
+        self._calls, self._promise = calls, promise
 
     def measure(self) -> Iterator[ResultRow]:
         with contextlib.ExitStack() as stack:
@@ -162,7 +153,7 @@ class _Comparison:
         }
         if self._peer is not None:
             subjects["theirs"] = (partial(calls, self._peer), peer_size)
-        return alternate(subjects, blocks=BLOCKS, tick=self._tick)
+        return alternate(subjects, blocks=BLOCKS)
 
     def _rows(
         self,

@@ -6,7 +6,6 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from devstack.lab import hosts, partitions, private_servers
 from devstack.lab.benchmark import Benchmark, host_count, option, share
@@ -58,25 +57,17 @@ class RaceBenchmark(Benchmark):
         option("--groups", "Share of servers in affinity and anti-affinity groups of four", share, metavar="SHARE"),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         nodes = hosts.make_nodes(args.hosts)
         servers = fill(nodes, args.fill)
         if not servers:
             raise CommandFailed(f"A share of {args.fill} of {args.hosts} hosts is less than one server: ask for more")
         servers = groups.with_groups(servers, args.groups or 0.0)
-        with (
-            self.bar(2 * len(servers), "placing", args) as bar,
-            private_servers.running_redis("everysec") as server,
-        ):
-            single_run = _run(worker.RaceSettings(server.url(), 1), "alone", nodes, servers, bar=bar)
-            race_run = _run(
-                worker.RaceSettings(server.url(), args.workers, args.subset, args.callers),
-                "race",
-                nodes,
-                servers,
-                bar=bar,
-            )
-        return list(_rows(race_run, single_run, args.callers))
+        with private_servers.running_redis("everysec") as server:
+            single_run = _run(worker.RaceSettings(server.url(), 1), "alone", nodes, servers)
+            settings = worker.RaceSettings(server.url(), args.workers, args.subset, args.callers)
+            race_run = _run(settings, "race", nodes, servers)
+        yield from _rows(race_run, single_run, args.callers)
 
 
 def fill(nodes: hosts.Nodes, fill_share: float) -> list[ServerRequest]:
@@ -94,12 +85,12 @@ def fill(nodes: hosts.Nodes, fill_share: float) -> list[ServerRequest]:
 
 
 def _run(
-    settings: worker.RaceSettings, partition: str, nodes: hosts.Nodes, servers: Sequence[ServerRequest], *, bar: Any
+    settings: worker.RaceSettings, partition: str, nodes: hosts.Nodes, servers: Sequence[ServerRequest]
 ) -> RaceRun:
     with partitions.opened(settings.url, partition, log_length=worker.LOG_LENGTH) as store:
         hosts.join(store, nodes)
         before = store.snapshot()
-        tally, seconds = worker.run(settings, partition, servers, bar)
+        tally, seconds = worker.run(settings, partition, servers)
         claims = list(judged_claims(before, entries(store, before.position), max(1, tally.placements // JUDGED_CLAIMS)))
         members = groups.members_by_host(paging.entries(lambda marker: store.claims(marker=marker)))
         return RaceRun(tally, seconds, claims, store.verify(), len(members), groups.count_violations(members))

@@ -2,13 +2,11 @@
 """A worker process of a race: its own store, replica and scheduler, and the tally of its results."""
 
 import functools
-import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 from devstack.lab import default_driver, partitions
 from devstack.lab.hosts import ServerRequest
@@ -99,23 +97,14 @@ class RaceSettings:
     callers: int = 1
 
 
-def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest], bar: Any) -> tuple[RaceTally, float]:
+def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest]) -> tuple[RaceTally, float]:
     """Place ``servers`` with concurrent processes; return the total tally and the elapsed seconds."""
-    done = multiprocessing.get_context("spawn").RawArray("q", settings.workers)
-    shown = 0
-
-    def watch() -> None:
-        nonlocal shown
-        now = sum(done)
-        bar.update(now - shown)
-        shown = now
-
-    with WorkerProcesses(settings.workers, functools.partial(_work, settings, partition, done)) as workers:
+    with WorkerProcesses(settings.workers, functools.partial(_work, settings, partition)) as workers:
         workers.send([servers[index :: settings.workers] for index in range(settings.workers)])
         workers.receive(START_SECONDS)
         began = time.perf_counter()
         workers.send([GO] * settings.workers)
-        tallies = workers.receive(meanwhile=watch)
+        tallies = workers.receive()
         took = time.perf_counter() - began
     total = RaceTally()
     for tally in tallies:
@@ -123,8 +112,8 @@ def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest]
     return total, took
 
 
-def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, index: int) -> None:
-    """Load, wait for the start signal, then place the worker's share, counting into ``done``."""
+def _work(settings: RaceSettings, partition: str, pipe: PipeEnd, index: int) -> None:
+    """Load, wait for the start signal, then place the worker's share."""
     servers: Sequence[ServerRequest] = pipe.recv()
     tally = RaceTally()
     ranker = default_driver.default(settings.subset)
@@ -139,7 +128,6 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
         with ThreadPoolExecutor(settings.callers) as callers:
             outcomes = callers.map(functools.partial(_place, scheduler, policy), servers)
             for server, is_placed in zip(servers, outcomes, strict=True):
-                done[index] += 1
                 if is_placed:
                     tally.placements += 1
                 elif server.request.is_affinity:

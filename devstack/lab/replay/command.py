@@ -3,7 +3,7 @@
 
 import argparse
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -91,23 +91,17 @@ class ReplayBenchmark(Benchmark):
         flag("--together", "Request equal servers of one batch together, all or none; else each separately."),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         replay_policies = [policies.load(name, args.solver_work) for name in args.drivers]
         setup = _make_setup(args)
-        oracles = {policy.oracle for policy in replay_policies}
         self._runs: dict[str, ReplayRun] = {}
-        with self.bar(setup.survey.servers * (len(replay_policies) + len(oracles)), "replaying", args) as bar:
-            oracle_flags: dict[str, bytearray] = {}
-            for policy in replay_policies:
-                with _make_placer(setup, policy) as placer:
-                    if policy.oracle not in oracle_flags:
-                        oracle_flags[policy.oracle] = _run_oracle(setup, policy, placer.store.snapshot(), bar)
-                    self._runs[policy.name] = _run(setup, policy, placer, oracle_flags[policy.oracle], bar)
-        return [
-            row
-            for policy in replay_policies
-            for row in report.rows(policy, self._runs[policy.name], sum(oracle_flags[policy.oracle]), setup.hosts)
-        ]
+        oracle_flags: dict[str, bytearray] = {}
+        for policy in replay_policies:
+            with _make_placer(setup, policy) as placer:
+                if policy.oracle not in oracle_flags:
+                    oracle_flags[policy.oracle] = _run_oracle(setup, policy, placer.store.snapshot())
+                run = self._runs[policy.name] = _run(setup, policy, placer, oracle_flags[policy.oracle])
+            yield from report.rows(policy, run, sum(oracle_flags[policy.oracle]), setup.hosts)
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
         report.draw(figure, self._runs)
@@ -148,17 +142,16 @@ def _make_placer(setup: ReplaySetup, policy: ReplayPolicy) -> contextlib.Abstrac
     return (in_process.in_memory if setup.through == "memory" else in_process.in_redis)(nodes, policy)
 
 
-def _run_oracle(setup: ReplaySetup, policy: ReplayPolicy, snapshot: Snapshot, bar: Any) -> bytearray:
+def _run_oracle(setup: ReplaySetup, policy: ReplayPolicy, snapshot: Snapshot) -> bytearray:
     """Return the flags of the servers that the oracle placed."""
     oracle = Oracle(snapshot, policies.load(policy.oracle).driver)
     for batch in arrivals.arrival_batches(setup.trace, setup.limit, setup.together):
         oracle.process(batch)
-        bar.update(sum(len(request.members) for request in batch.requests))
     return oracle.placed_flags
 
 
-def _run(setup: ReplaySetup, policy: ReplayPolicy, placer: Placer, oracle_flags: bytearray, bar: Any) -> ReplayRun:
+def _run(setup: ReplaySetup, policy: ReplayPolicy, placer: Placer, oracle_flags: bytearray) -> ReplayRun:
     every = max(1, setup.survey.servers // JUDGED_CLAIMS)
     observer = ReplayObserver(placer.store, policy, setup.survey.commonest, every)
     trace_replay = TraceReplay(placer, observer, setup.survey, oracle_flags)
-    return trace_replay.replay(arrivals.arrival_batches(setup.trace, setup.limit, setup.together), bar)
+    return trace_replay.replay(arrivals.arrival_batches(setup.trace, setup.limit, setup.together))

@@ -123,7 +123,7 @@ class TraceReplay:
         self._running: list[tuple[float, int, PlacedServer]] = []
         self.run = ReplayRun()
 
-    def replay(self, batches: Iterable[ArrivalBatch], bar: Any) -> ReplayRun:
+    def replay(self, batches: Iterable[ArrivalBatch]) -> ReplayRun:
         """Remove the ending servers and place the arriving ones, in order of time."""
         for batch in batches:
             self._sample_until(batch.at)
@@ -133,7 +133,6 @@ class TraceReplay:
             for requests in _chunks(batch.requests):
                 self._count(requests, self._placer.place(requests, self._refused))
                 self._observer.catch_up()
-                bar.update(sum(len(request.members) for request in requests))
         self._sample_until(float("inf"))
         self.run.seconds, self.run.claims = self._placer.seconds, self._observer.claims
         return self.run

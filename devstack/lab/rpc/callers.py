@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -103,29 +103,21 @@ class Callers:
         return CallBlock.of(clients, descendant_cpu_seconds(os.getpid()) - before)
 
     def run_blocks(
-        self,
-        sizes: Sequence[int],
-        seconds: float,
-        count: int,
-        tick: Callable[[], Any],
-        *,
-        per_second: float | None = None,
+        self, sizes: Sequence[int], seconds: float, count: int, *, per_second: float | None = None
     ) -> Blocks:
         """Return ``count`` alternating blocks of each batch size after a warm-up block, whose claims count too."""
         calls = {size: functools.partial(self.call_for, size, seconds, per_second) for size in sizes}
-        return alternate_blocks(calls, count, tick)
+        return alternate_blocks(calls, count)
 
 
-def alternate_blocks(
-    calls: Mapping[KeyT, Callable[[], CallBlock]], count: int, tick: Callable[[], Any]
-) -> dict[KeyT, list[CallBlock]]:
+def alternate_blocks(calls: Mapping[KeyT, Callable[[], CallBlock]], count: int) -> dict[KeyT, list[CallBlock]]:
     """Return a warm-up block and ``count`` blocks of each kind of calls, which alternate."""
     blocks: dict[KeyT, list[CallBlock]] = {key: [] for key in calls}
 
     def subject(key: KeyT) -> TimedSubject:
         return lambda number: blocks[key].append(calls[key]())
 
-    interleave({str(key): subject(key) for key in calls}, blocks=count, size=1, tick=tick)
+    interleave({str(key): subject(key) for key in calls}, blocks=count, size=1)
     return blocks
 
 

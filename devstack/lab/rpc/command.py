@@ -4,10 +4,8 @@
 import argparse
 import contextlib
 import itertools
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from devstack.cluster_size import ClusterSize, default_executor
 from devstack.confs import PARTITION
@@ -63,8 +61,6 @@ class RpcBenchmark(ClusterBenchmark):
     with a single user, and the import of their definitions.
     """
 
-    can_plot = True
-    LABEL = "calling"
     DEFAULT_BUS = "both"
 
     ARGUMENTS = (
@@ -98,18 +94,10 @@ class RpcBenchmark(ClusterBenchmark):
         ),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        if args.users is None:
-            return super().measure(args)
-        with self.bar(BLOCKS + 1, "calling", args) as bar:
-            return users.measure(args, BLOCKS, bar.update)
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
+        return super().measure(args) if args.users is None else users.measure(args, BLOCKS)
 
-    def count_steps(self, args: argparse.Namespace) -> int:
-        count, blocks = _count_turns(args)
-        turns_steps = len(args.executors) * count * (blocks + 1)
-        return len(args.workers) * (turns_steps + len(args.loads) * (BLOCKS + 1))
-
-    def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
+    def measure_cluster(self, bus: str, args: argparse.Namespace) -> Iterator[ResultRow]:
         nodes, executor = hosts.make_nodes(args.hosts), args.executors[0]
         with (
             running(ClusterSize(mode=MODES[bus]), args.fsync, {"scheduler": LONG_TIMEOUTS}) as private_cluster,
@@ -120,44 +108,25 @@ class RpcBenchmark(ClusterBenchmark):
             for workers in args.workers:
                 setting = RpcSetting(bus, workers, args.hosts)
                 before = sum(store.counts().values())
-                measured_turns = _take_turns(private_cluster, callers, workers, args, bar.update)
+                measured_turns = _take_turns(private_cluster, callers, workers, args)
                 yield from _rows(setting, measured_turns)
                 saturated = turns.statistics(measured_turns[executor])[1].per_second
                 with _running_daemons(private_cluster, workers, executor):
-                    loads = list(_measure_loads(callers, saturated, args, bar.update))
+                    loads = list(_measure_loads(callers, saturated, args))
                 yield from (load.row(f"{setting.name}, {executor}") for load in loads)
                 all_blocks = [*itertools.chain(*measured_turns.values()), *(load.blocks for load in loads)]
                 yield account(setting, all_blocks, store, before)
 
-    def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
-        axes = figure.subplots()
-        curves: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for row in rows:
-            if "batch" in row.figures:
-                figures = row.figures
-                curves[f"{figures['bus']}, {figures['workers']} workers, {figures['executor']}"].append(figures)
-        for label, points in curves.items():
-            batches = [point["batch"] for point in points]
-            axes.plot(batches, [point["placements_per_s"] for point in points], "o-", label=label)
-        axes.set(xscale="log", yscale="log", xlabel="instances per call", ylabel="placements per second")
-        axes.legend()
-        axes.grid(which="both", alpha=0.3)
-
-
-def _count_turns(args: argparse.Namespace) -> tuple[int, int]:
-    """Return the number of turns of each executor, and of measured blocks per turn."""
-    return (TURNS, TURN_BLOCKS) if len(args.executors) > 1 else (1, BLOCKS)
-
 
 def _take_turns(
-    private_cluster: PrivateCluster, callers: Callers, workers: int, args: argparse.Namespace, tick: Any
+    private_cluster: PrivateCluster, callers: Callers, workers: int, args: argparse.Namespace
 ) -> Mapping[str, Turns]:
     sizes = [ECHO, *sorted({1, *args.batch})]
-    count, blocks = _count_turns(args)
+    count, blocks = (TURNS, TURN_BLOCKS) if len(args.executors) > 1 else (1, BLOCKS)
 
     def run(executor: str) -> Blocks:
         with _running_daemons(private_cluster, workers, executor):
-            return callers.run_blocks(sizes, args.seconds, blocks, tick)
+            return callers.run_blocks(sizes, args.seconds, blocks)
 
     return turns.take(args.executors, count, run)
 
@@ -176,11 +145,11 @@ def _running_daemons(private_cluster: PrivateCluster, workers: int, executor: st
         private_cluster.stop_daemons()
 
 
-def _measure_loads(callers: Callers, saturated: float, args: argparse.Namespace, tick: Any) -> Iterator[RandomLoad]:
+def _measure_loads(callers: Callers, saturated: float, args: argparse.Namespace) -> Iterator[RandomLoad]:
     """Yield each load; ``saturated`` is the rate of single selections of all clients together."""
     for percent in args.loads:
         rate = saturated * percent / 100
-        yield RandomLoad(percent, rate, callers.run_blocks([ECHO, 1], args.seconds, BLOCKS, tick, per_second=rate))
+        yield RandomLoad(percent, rate, callers.run_blocks([ECHO, 1], args.seconds, BLOCKS, per_second=rate))
 
 
 def _rows(setting: RpcSetting, measured_turns: Mapping[str, Turns]) -> Iterator[ResultRow]:

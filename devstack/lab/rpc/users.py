@@ -4,11 +4,10 @@
 import argparse
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from devstack.deploy.users.folder import Passwords, private_folder
@@ -84,16 +83,16 @@ class AgentsBroker:
         self._node.stop()
 
 
-def measure(args: argparse.Namespace, blocks: int, tick: Any) -> Sequence[ResultRow]:
+def measure(args: argparse.Namespace, blocks: int) -> Iterator[ResultRow]:
     """Import the users, and call nodes with one user and with all of them in turn."""
     executor = args.executors[0]
     with _running(1, executor) as single, _running(args.users, executor) as all_users, contextlib.ExitStack() as stack:
         callers = [stack.enter_context(run_callers(broker.urls(args.clients))) for broker in (single, all_users)]
         calls = {number: partial(own.call_for, ECHO, args.seconds) for number, own in enumerate(callers)}
-        statistics = [CallStatistics(own[1:]) for own in alternate_blocks(calls, blocks, tick).values()]
+        statistics = [CallStatistics(own[1:]) for own in alternate_blocks(calls, blocks).values()]
         single.measure_memory()
         all_users.measure_memory()
-    return list(make_rows(args.users, single, all_users, *statistics))
+    yield from make_rows(args.users, single, all_users, *statistics)
 
 
 def make_rows(

@@ -5,7 +5,7 @@ import argparse
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
@@ -165,7 +165,7 @@ class ShadowBenchmark(Benchmark):
         option("--differences", "Write all differences, one JSON object per line", Path, metavar="FILE"),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         self._shown_differences: list[RecordComparison] = []
         counts: Counter[DifferenceKind] = Counter()
         scores = ScoreMargins()
@@ -179,7 +179,7 @@ class ShadowBenchmark(Benchmark):
                     self._shown_differences.append(comparison)
                 if file is not None:
                     file.write(json.dumps(comparison.as_dict()) + "\n")
-        return list(_rows(counts, scores))
+        yield from _rows(counts, scores)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         code = super().take_action(parsed_args)

@@ -10,7 +10,6 @@ import signal
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ import redis
 
 from devstack.lab import hosts, private_servers
 from devstack.lab.benchmark import Benchmark, host_count, option, share, up_to
-from devstack.lab.hosts import Nodes
 from devstack.lab.rows import ResultRow
 from devstack.lab.sync import load
 from devstack.lab.sync.load import MINUTE, ReportTimes, ScheduledReports
@@ -27,6 +25,7 @@ from devstack.lab.timing import Times
 from devstack.lab.worker_processes import WorkerProcesses
 from rpcapi.cli.command import CommandFailed
 from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 
 STARTS = 3
@@ -37,111 +36,6 @@ READ_COUNT = 1000  # log entries per read, as in the replica
 DELAY_BUDGET_MS, START_BUDGET_S, MEMORY_BUDGET_KB = 100.0, 2.0, 4.0
 BUDGET_FROM = 10_000  # with fewer hosts a worker's fixed memory outweighs that of the hosts
 minutes = up_to(24 * 60, "a number of minutes")
-
-
-@dataclass(frozen=True, slots=True)
-class CatchUpTimes:
-    """Entries and seconds of a paused worker's catch-up, and the seconds of reading and decoding alone."""
-
-    entries: int
-    seconds: float
-    bare_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class SyncMeasurements:
-    """``before_pause`` and ``after_pause`` have one element per worker."""
-
-    nodes: int
-    starts: Sequence[WorkerStart]
-    reported: ReportTimes
-    bare_delays: Sequence[float]
-    before_pause: Sequence[ReplicaProgress]
-    after_pause: Sequence[ReplicaProgress]
-    catch_up: CatchUpTimes
-    reference: str
-
-
-def measure_replicas(url: str, nodes: Nodes, workers: int, plan: ScheduledReports, bar: Any) -> SyncMeasurements:
-    """Measure on the store at ``url``, where all hosts are registered; ``bar`` advances by the seconds of reports."""
-    starts = [_start(url) for _ in range(STARTS)]
-    with (
-        WorkerProcesses(workers, worker_task(url)) as followers,
-        WorkerProcesses(1, functools.partial(load.send_reports, url, nodes)) as reporter,
-        WorkerProcesses(1, functools.partial(load.follow_bare, url)) as baseline,
-    ):
-        started = followers.receive(WAIT_SECONDS)
-        baseline.receive(WAIT_SECONDS)
-        reported = _report(reporter, plan, bar)
-        before_pause = _ask(followers, workers, reported.position)
-        baseline.send([None])
-        (delays,) = baseline.receive(WAIT_SECONDS)
-        catch_up, after_pause = _pause(url, followers, [start.pid for start in started], reporter)
-    return SyncMeasurements(len(nodes), starts, reported, delays, before_pause, after_pause, catch_up, _reference(url))
-
-
-def _start(url: str) -> WorkerStart:
-    with WorkerProcesses(1, worker_task(url, measure_baseline=True)) as worker:
-        start: WorkerStart = worker.receive(WAIT_SECONDS)[0]
-        return start
-
-
-def _report(reporter: WorkerProcesses, plan: ScheduledReports, bar: Any) -> ReportTimes:
-    began, shown = time.monotonic(), 0
-
-    def watch() -> None:
-        nonlocal shown
-        now = min(round(time.monotonic() - began), round(plan.seconds))
-        bar.update(now - shown)
-        shown = now
-
-    reporter.send([plan])
-    result: ReportTimes = reporter.receive(plan.seconds + WAIT_SECONDS, watch)[0]
-    if not result.sent:
-        raise CommandFailed(f"None of {result.reports} reports changed anything: choose more --minutes or --change")
-    return result
-
-
-def _ask(followers: WorkerProcesses, workers: int, position: int) -> list[ReplicaProgress]:
-    followers.send([position] * workers)
-    return followers.receive(WAIT_SECONDS)
-
-
-def _pause(
-    url: str, followers: WorkerProcesses, pids: Sequence[int], reporter: WorkerProcesses
-) -> tuple[CatchUpTimes, list[ReplicaProgress]]:
-    """Pause the first worker while all hosts report changes, and resume it."""
-    with open_store(url) as store:
-        before = store.snapshot().position
-    os.kill(pids[0], signal.SIGSTOP)  # if the lab ends here, SIGKILL ends the paused worker too
-    for _ in range(ROUNDS):
-        reporter.send([ScheduledReports(0, load.ALL)])
-        (reported,) = reporter.receive(WAIT_SECONDS)
-    resumed = time.monotonic()
-    os.kill(pids[0], signal.SIGCONT)
-    progress = _ask(followers, len(pids), reported.position)
-    reached_at = next(moment for position, moment in progress[0].moments if position >= reported.position)
-    return CatchUpTimes(reported.position - before, reached_at - resumed, _bare_read(url, before)), progress
-
-
-def _bare_read(url: str, position: int) -> float:
-    """Return the seconds to read and decode the log from ``position``."""
-    began = time.monotonic()
-    with redis.Redis.from_url(url, decode_responses=True) as client:
-        key = prefix(PARTITION) + "log"
-        while batches := client.xread({key: f"{position}-0"}, count=READ_COUNT):
-            entries: Any = batches[0][1]
-            for _entry, fields in entries:
-                json.loads(fields["body"])
-            position = int(entries[-1][0].partition("-")[0])
-    return time.monotonic() - began
-
-
-def _reference(url: str) -> str:
-    with open_store(url) as store:
-        replica = Replica(store)
-        replica.load()
-        return digest(replica.table)
 
 
 class SyncBenchmark(Benchmark):
@@ -159,16 +53,70 @@ class SyncBenchmark(Benchmark):
         option("--change", "Share of the nodes that change per minute", share, 0.1, metavar="SHARE"),
     )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+    def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         nodes = load.spread(args.nodes_per_host, hosts.make_nodes(args.hosts))
-        plan = ScheduledReports(args.minutes * MINUTE, args.change)
-        with (
-            self.bar(round(plan.seconds), "reporting", args) as bar,
-            private_servers.running_redis("everysec") as server,
-            open_store(server.url()) as store,
-        ):
+        with private_servers.running_redis("everysec") as server, open_store(server.url()) as store:
             hosts.join(store, nodes)
-            return list(_rows(measure_replicas(server.url(), nodes, args.workers, plan, bar)))
+            url, has_budget = server.url(), args.hosts >= BUDGET_FROM
+            starts = _median_start(url)
+            figures = {name: starts[name] for name in ("process_s", "processor_s", "load_s", "bare_load_s")}
+            budget = START_BUDGET_S if has_budget else None
+            yield ResultRow(
+                "a worker's start, s", starts["process_s"], budget, figures={**figures, "hosts": args.hosts}
+            )
+            with (
+                WorkerProcesses(args.workers, worker_task(url)) as followers,
+                WorkerProcesses(1, functools.partial(load.send_reports, url, nodes)) as reporter,
+                WorkerProcesses(1, functools.partial(load.follow_bare, url)) as baseline,
+            ):
+                pids = [start.pid for start in followers.receive(WAIT_SECONDS)]
+                baseline.receive(WAIT_SECONDS)
+                reported = _report(reporter, ScheduledReports(args.minutes * MINUTE, args.change))
+                yield _delay_row(reported, _ask(followers, len(pids), reported.position), baseline)
+                row, progress = _pause(store, url, followers, pids, reporter)
+                yield row
+            yield _memory_row(starts, max(worker.resident_kb for worker in progress), args.hosts, has_budget)
+            replica = Replica(store)
+            replica.load()
+            different = sum(worker.digest != digest(replica.table) for worker in progress)
+            yield ResultRow("replicas unlike a snapshot", different, 0, figures={"replicas": len(progress)})
+
+
+def _median_start(url: str) -> dict[str, float]:
+    """Start a worker STARTS times, each alone; return the medians of its figures."""
+    starts: list[WorkerStart] = []
+    for _ in range(STARTS):
+        with WorkerProcesses(1, worker_task(url, measure_baseline=True)) as worker:
+            starts += worker.receive(WAIT_SECONDS)
+    return {name: statistics.median(getattr(start, name) for start in starts) for name in WorkerStart.__slots__}
+
+
+def _report(reporter: WorkerProcesses, plan: ScheduledReports) -> ReportTimes:
+    reporter.send([plan])
+    result: ReportTimes = reporter.receive(plan.seconds + WAIT_SECONDS)[0]
+    if not result.sent:
+        raise CommandFailed(f"None of {result.reports} reports changed anything: choose more --minutes or --change")
+    return result
+
+
+def _ask(followers: WorkerProcesses, workers: int, position: int) -> list[ReplicaProgress]:
+    followers.send([position] * workers)
+    return followers.receive(WAIT_SECONDS)
+
+
+def _delay_row(reported: ReportTimes, progress: Sequence[ReplicaProgress], baseline: WorkerProcesses) -> ResultRow:
+    baseline.send([None])
+    (bare_delays,) = baseline.receive(WAIT_SECONDS)
+    delays = report_delays(reported.sent, progress)
+    figures = {
+        **delays.milliseconds(),
+        **Times(np.array(bare_delays)).milliseconds("bare_"),
+        "reports": reported.reports,
+        "changed": len(reported.sent),
+        "late_ms": reported.late_s * 1e3,
+    }
+    name = "update to visible in every worker, p99 ms"
+    return ResultRow(name, delays.p99_us / 1e3, DELAY_BUDGET_MS, figures=figures)
 
 
 def report_delays(sent: Sequence[tuple[int, float]], progress: Sequence[ReplicaProgress]) -> Times:
@@ -180,56 +128,44 @@ def report_delays(sent: Sequence[tuple[int, float]], progress: Sequence[ReplicaP
     return Times(np.array(delays))
 
 
-def _rows(measurements: SyncMeasurements) -> Iterator[ResultRow]:
-    has_budget = measurements.nodes >= BUDGET_FROM
-    delays = report_delays(measurements.reported.sent, measurements.before_pause)
-    yield ResultRow(
-        "update to visible in every worker, p99 ms",
-        delays.p99_us / 1e3,
-        DELAY_BUDGET_MS,
-        figures={
-            **delays.milliseconds(),
-            **Times(np.array(measurements.bare_delays)).milliseconds("bare_"),
-            "reports": measurements.reported.reports,
-            "changed": len(measurements.reported.sent),
-            "late_ms": measurements.reported.late_s * 1e3,
-        },
-    )
+def _pause(
+    store: RedisStore, url: str, followers: WorkerProcesses, pids: Sequence[int], reporter: WorkerProcesses
+) -> tuple[ResultRow, list[ReplicaProgress]]:
+    """Pause the first worker while all hosts report changes, and resume it; return its row and all workers."""
+    before = store.snapshot().position
+    os.kill(pids[0], signal.SIGSTOP)  # if the lab ends here, SIGKILL ends the paused worker too
+    for _ in range(ROUNDS):
+        reporter.send([ScheduledReports(0, load.ALL)])
+        (reported,) = reporter.receive(WAIT_SECONDS)
+    resumed = time.monotonic()
+    os.kill(pids[0], signal.SIGCONT)
+    progress = _ask(followers, len(pids), reported.position)
+    reached_at = next(moment for position, moment in progress[0].moments if position >= reported.position)
+    seconds, bare_s, entries = reached_at - resumed, _bare_read(url, before), reported.position - before
+    figures = {"entries": entries, "entries_per_s": entries / seconds, "bare_entries_per_s": entries / bare_s}
+    return ResultRow("catching up, beside reading alone", seconds / bare_s, figures=figures), progress
 
-    def median(name: str) -> float:
-        return float(statistics.median(getattr(start, name) for start in measurements.starts))
 
-    yield ResultRow(
-        "a worker's start, s",
-        median("process_s"),
-        START_BUDGET_S if has_budget else None,
-        figures={
-            **{name: median(name) for name in ("process_s", "processor_s", "load_s", "bare_load_s")},
-            "hosts": measurements.nodes,
-        },
-    )
-    # A worker's memory per host after following the log, above its memory before loading.
-    empty, followed = median("empty_kb"), max(worker.resident_kb for worker in measurements.after_pause)
-    memory = {
+def _bare_read(url: str, position: int) -> float:
+    """Return the seconds to read and decode the log from ``position``."""
+    began = time.monotonic()
+    with redis.Redis.from_url(url, decode_responses=True) as client:
+        key = prefix(PARTITION) + "log"
+        while batches := client.xread({key: f"{position}-0"}, count=READ_COUNT):
+            entries: Any = batches[0][1]
+            for _entry, fields in entries:
+                json.loads(fields["body"])
+            position = int(entries[-1][0].partition("-")[0])
+    return time.monotonic() - began
+
+
+def _memory_row(starts: dict[str, float], followed_kb: int, nodes: int, has_budget: bool) -> ResultRow:
+    """Return a worker's memory per host after following the log, above its memory before loading."""
+    empty = starts["empty_kb"]
+    figures = {
         "empty_mb": empty / 1024,
-        "loaded_kb_a_host": (median("loaded_kb") - empty) / measurements.nodes,
-        "followed_kb_a_host": (followed - empty) / measurements.nodes,
+        "loaded_kb_a_host": (starts["loaded_kb"] - empty) / nodes,
+        "followed_kb_a_host": (followed_kb - empty) / nodes,
     }
-    yield ResultRow(
-        "memory of a worker, kB a host",
-        memory["followed_kb_a_host"],
-        MEMORY_BUDGET_KB if has_budget else None,
-        figures=memory,
-    )
-    catch_up = measurements.catch_up
-    yield ResultRow(
-        "catching up, beside reading alone",
-        catch_up.seconds / catch_up.bare_s,
-        figures={
-            "entries": catch_up.entries,
-            "entries_per_s": catch_up.entries / catch_up.seconds,
-            "bare_entries_per_s": catch_up.entries / catch_up.bare_s,
-        },
-    )
-    different = sum(worker.digest != measurements.reference for worker in measurements.after_pause)
-    yield ResultRow("replicas unlike a snapshot", different, 0, figures={"replicas": len(measurements.after_pause)})
+    budget = MEMORY_BUDGET_KB if has_budget else None
+    return ResultRow("memory of a worker, kB a host", figures["followed_kb_a_host"], budget, figures=figures)

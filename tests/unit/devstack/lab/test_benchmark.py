@@ -81,6 +81,22 @@ def run(monkeypatch):
     return run_with
 
 
+def test_terminal_shows_each_row_when_it_is_measured(monkeypatch):
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    shown = []
+
+    def measure(self, args):
+        for name in ("a", "b"):
+            yield ResultRow(name, 1.0)
+            shown.append(terminal.getvalue())
+
+    monkeypatch.setattr(Toy, "measure", measure)
+    command = Toy(SimpleNamespace(stdout=io.StringIO(), stderr=terminal, NAME="toy"), None)
+    command.take_action(command.get_parser("toy").parse_args([]))
+    assert shown == ["measured: a\n", "measured: a\nmeasured: b\n"]
+
+
 def test_exceeded_budget_is_shown_and_no_error(run):
     document = json.loads(run("--json"))
     assert document["machine"] == {"cores": 2}

@@ -39,11 +39,10 @@ def test_json_row():
 
 
 def test_text_output_is_a_table():
-    code, out, err = asking.run("decide", "--hosts", "50", "--progress")
+    code, out, _ = asking.run("decide", "--hosts", "50")
     assert code == 0
     assert "decide 50 hosts" in out
     assert "cores" in out
-    assert "100%" in err
 
 
 def test_sweep_is_plotted(monkeypatch, tmp_path):

@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def with_one_round(run: Any) -> Any:
-    return lambda self, simulations, seed, _seconds, args: run(self, simulations, seed, 0, args)
+    return lambda self, simulations, seed, _seconds: run(self, simulations, seed, 0)
 
 
 def simulate(monkeypatch: pytest.MonkeyPatch, limit: int, *arguments: str) -> tuple[int, str, str]:

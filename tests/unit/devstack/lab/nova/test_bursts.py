@@ -51,7 +51,7 @@ class ScriptedClouds:
 
 
 def measure(clouds, sizes=(50,), schedulers=(1,)):
-    return {row.name: row for row in bursts.measure(clouds.running, sizes, schedulers, lambda: None)}
+    return {row.name: row for row in bursts.measure(clouds.running, sizes, schedulers)}
 
 
 def result(*servers):
@@ -67,7 +67,7 @@ def test_each_number_of_schedulers_has_a_cloud_of_each_side_and_a_discarded_burs
 
 def test_ours_alone_is_compared_with_nothing():
     clouds = ScriptedClouds()
-    rows = list(bursts.measure(clouds.running, [50], [1], lambda: None, [OURS]))
+    rows = list(bursts.measure(clouds.running, [50], [1], [OURS]))
     assert clouds.started == [(OURS, 1)]
     large = {row.name.rpartition(": ")[2]: row for row in rows if "burst of 50" in row.name}
     assert set(large) == {FAULTS, "reschedules"}

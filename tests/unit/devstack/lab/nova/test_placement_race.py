@@ -54,14 +54,14 @@ class ScriptedPlacement:
 
 def measure(**servers):
     sides = {name: (lambda server=server: server) for name, server in servers.items()}
-    return list(placement_race.measure(sides, 3, lambda: None))
+    return list(placement_race.measure(sides, 3))
 
 
 def test_gantt_placement_sells_exactly_its_capacity():
     with servers.run_gantt(Cloud(0), 2, "everysec") as gantt:
         url = f"http://{LOOPBACK}:{gantt.port}"
         before = {provider["uuid"] for provider in CloudPlacementClient(url).providers()}
-        (row,) = placement_race.measure({"gantt": lambda: CloudPlacementClient(url)}, 2, lambda: None)
+        (row,) = placement_race.measure({"gantt": lambda: CloudPlacementClient(url)}, 2)
         assert {provider["uuid"] for provider in CloudPlacementClient(url).providers()} == before
     assert (row.ratio, row.ok) == (0, True)
     assert row.figures["accepted_min"] == row.figures["accepted_max"] == row.figures["usage_max"] == CAPACITY

@@ -43,7 +43,7 @@ class ScriptedSides:
 
 
 def measure(cloud, sizes):
-    return list(selects.measure(cloud, sizes, 3, lambda: None))
+    return list(selects.measure(cloud, sizes, 3))
 
 
 def test_each_size_is_compared_with_nova_and_with_the_echo():

@@ -2,10 +2,8 @@
 """lab.sh race: no overcommit, every request is counted, and the definition of regret."""
 
 import contextlib
-import io
 
 import pytest
-from tqdm import tqdm
 
 from devstack.lab import default_driver, hosts
 from devstack.lab.race import command, regret, worker
@@ -57,8 +55,8 @@ def test_single_worker_always_wins_without_regret(rows):
 
 
 def test_worker_that_cannot_start_is_reported(run_folder):
-    with pytest.raises(errors.StoreUnavailable), tqdm(file=io.StringIO()) as bar:
-        worker.run(worker.RaceSettings(f"unix://{run_folder}/nobody.sock?db=0", 2), "race", [], bar)
+    with pytest.raises(errors.StoreUnavailable):
+        worker.run(worker.RaceSettings(f"unix://{run_folder}/nobody.sock?db=0", 2), "race", [])
 
 
 def test_share_of_less_than_one_server_is_refused():

@@ -66,17 +66,14 @@ def request(*members):
 
 def replay(batches, placer, oracle=(1, 1, 1, 1), observer=None):
     summary = SimpleNamespace(begins=0.0, ends=200.0)
-    steps = []
-    bar = SimpleNamespace(update=steps.append)
-    run = TraceReplay(placer, observer or Observer(), summary, array("b", oracle)).replay(batches, bar)
-    return run, steps
+    return TraceReplay(placer, observer or Observer(), summary, array("b", oracle)).replay(batches)
 
 
 def test_servers_leave_before_others_arrive_at_the_same_time():
     placer = Placer()
-    run, steps = replay([batch(0, request((0, 50.0), (1, 20.0))), batch(50, request((2, None)))], placer)
+    run = replay([batch(0, request((0, 50.0), (1, 20.0))), batch(50, request((2, None)))], placer)
     assert placer.left == [[1, 0]]
-    assert (run.placements, run.refusals, steps) == (3, 0, [2, 1])
+    assert (run.placements, run.refusals) == (3, 0)
     assert (run.seconds, run.claims) == (1.5, ["claim"])
 
 
@@ -84,7 +81,7 @@ def test_servers_leave_before_others_arrive_at_the_same_time():
 def test_refusals_are_compared_with_the_room_and_the_oracle(could_take, avoidable):
     placer = Placer(refused={1})
     batches = [batch(0, request((0, None)), request((1, None), (2, None)), request((3, None)))]
-    run, _ = replay(batches, placer, oracle=(0, 1, 1, 1), observer=Observer(could_take))
+    run = replay(batches, placer, oracle=(0, 1, 1, 1), observer=Observer(could_take))
     assert (run.placements, run.refusals, run.avoidable_refusals) == (2, 2, avoidable)
     assert (run.oracle_only, run.driver_only) == (2, 1)
     assert run.first_refusal == (2, 0.75)
@@ -92,7 +89,7 @@ def test_refusals_are_compared_with_the_room_and_the_oracle(could_take, avoidabl
 
 def test_samples_are_evenly_spread_and_some_are_verified():
     placer = Placer(excess=[{"provider": "h"}])
-    run, _ = replay([batch(0, request((0, None)))], placer)
+    run = replay([batch(0, request((0, None)))], placer)
     assert len(run.samples) == SAMPLES
     assert [sample.at for sample in run.samples[:2]] == [1.0, 2.0]
     assert run.samples[-1].at == 200.0

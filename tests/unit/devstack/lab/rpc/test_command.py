@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from devstack.lab import hosts, private_cluster
-from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import command
 from devstack.lab.rpc.callers import CallBlock, ClientCalls
 from devstack.servers.process import start_ticks
@@ -90,29 +89,6 @@ def test_claims_without_an_answer_are_faults(refusals, faults):
         # When one of the calls was refused, then three claims have no answer
         row = command.account(command.RpcSetting("embedded", 1, 6), [{3: [block]}], store, 0)
     assert (row.ratio, row.ok) == (faults, not faults)
-
-
-def test_plot_has_a_curve_per_bus_and_number_of_workers():
-    matplotlib = pytest.importorskip("matplotlib.figure")
-    figure = matplotlib.Figure()
-    pids = [
-        ResultRow(
-            "it",
-            1.0,
-            figures={
-                "bus": bus,
-                "workers": workers,
-                "executor": "threading",
-                "batch": batch,
-                "placements_per_s": 10.0 * batch,
-            },
-        )
-        for bus in ("rabbit", "embedded")
-        for workers in (1, 2)
-        for batch in (1, 10)
-    ]
-    command.RpcBenchmark.draw(None, figure, [*pids, ResultRow("claims amiss", 0, 0, figures={"claims": 4})])
-    assert [len(line.get_xdata()) for line in figure.axes[0].lines] == [2, 2, 2, 2]
 
 
 def processes_below(folder):

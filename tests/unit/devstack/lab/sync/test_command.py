@@ -80,24 +80,8 @@ def test_reports_without_changes_write_no_log(store):
     assert (result.sent, result.reports, store.snapshot().position) == ([], 2, position)
 
 
-def reporter(times):
-    def receive(seconds, meanwhile):
-        meanwhile()
-        return [times]
-
-    return SimpleNamespace(send=lambda plans: None, receive=receive)
-
-
 def test_series_without_a_change_is_rejected():
-    bar = SimpleNamespace(update=lambda steps: None)
+    times = ReportTimes([], 9, 4, 0.0)
+    reporter = SimpleNamespace(send=lambda plans: None, receive=lambda seconds: [times])
     with pytest.raises(CommandFailed, match="None of 4 reports changed anything"):
-        command._report(reporter(ReportTimes([], 9, 4, 0.0)), ScheduledReports(60, 0.1), bar)
-
-
-def test_bar_shows_the_seconds_but_never_more_than_planned(monkeypatch):
-    moments = iter([100.0, 175.0])
-    monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: next(moments)))
-    steps = []
-    times = ReportTimes([(9, 1.0)], 9, 4, 0.0)
-    result = command._report(reporter(times), ScheduledReports(60, 0.1), SimpleNamespace(update=steps.append))
-    assert (result, steps) == (times, [60])
+        command._report(reporter, ScheduledReports(60, 0.1))
