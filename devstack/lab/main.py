@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command-line application of ``lab.sh``."""
 
+import contextlib
+import ctypes
 import logging
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from devstack.lab.interruption import repeat_swallowed_signals
+from devstack.lab.private_servers import remove_leftovers
 from rpcapi.cli.application import Application, hush_libraries
+
+PR_SET_PDEATHSIG = 1
 
 # By name, not by class: a benchmark's libraries are imported only when it runs.
 COMMANDS = {
@@ -44,8 +49,39 @@ class LabApp(Application):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Measure in a child process: libraries do not survive a signal handler that raises anywhere in their code."""
     hush_libraries()
-    # A private server must not outlive the benchmark: exit as after Ctrl-C, through every `finally`.
+    parent = os.getpid()
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    repeat_swallowed_signals()
-    return LabApp().run(list(sys.argv[1:] if argv is None else argv))
+    remove_leftovers()
+    measuring = os.fork()
+    if not measuring:
+        _end_with(parent)
+        return LabApp().run(list(sys.argv[1:] if argv is None else argv))
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(measuring, 0)[1])
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        _kill(measuring)
+        remove_leftovers()
+
+
+def _end_with(parent: int) -> None:
+    """Make this process the leader of a group, without the terminal's signals, that is killed with its parent."""
+    os.setpgid(0, 0)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _kill(measuring: int) -> None:
+    """Kill a process with its workers; servers have sessions of their own."""
+    for kill in (os.killpg, os.kill):  # before it leads its group there is no group
+        with contextlib.suppress(ProcessLookupError):
+            kill(measuring, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(measuring, 0)

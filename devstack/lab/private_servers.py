@@ -2,6 +2,7 @@
 """Servers in temporary folders for the duration of a measurement."""
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -9,29 +10,31 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
-from devstack.lab.interruption import defer_signals
 from devstack.servers.mariadb import MariadbServer
+from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.redis import AppendFsync, RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 
+PREFIX = "gantt-lab-"
+
 ProcessT = TypeVar("ProcessT")
-ServerT = TypeVar("ServerT", RedisServer, MariadbServer)
 
 
 @contextlib.contextmanager
-def in_temporary_folder(make: Callable[[Path], ProcessT], end: Callable[[ProcessT], object]) -> Iterator[ProcessT]:
-    """Yield what ``make`` returns for a new folder, with termination signals deferred; then ``end`` it."""
-    cleanup = contextlib.ExitStack()
-    try:
-        with defer_signals():
-            folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
-            cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
-            process = make(folder)
-            cleanup.callback(end, process)
-        yield process
-    finally:
-        with defer_signals():
-            cleanup.close()
+def temporary_folder() -> Iterator[Path]:
+    """Yield a new folder with a short path, for Unix sockets; its name has the number of this process."""
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def remove_leftovers() -> None:
+    """End the servers of killed processes of this user, and remove their temporary folders."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if folder.lstat().st_uid == os.geteuid() and not Path("/proc", pid).exists():
+            files = sorted(folder.rglob("*.pid"))
+            stop_together([ServerProcess(path.stem, path, path.with_suffix(".log")) for path in files], 0)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -39,26 +42,24 @@ def started(
     make: Callable[[Path], ProcessT], start: Callable[[ProcessT], object], end: Callable[[ProcessT], object]
 ) -> Iterator[ProcessT]:
     """Yield what ``make`` returns for a new folder, after its start; then ``end`` it."""
-    with in_temporary_folder(make, end) as process:
-        start(process)
-        yield process
-
-
-def _running(make: Callable[[Path], ServerT], kill: Callable[[ServerT], object]) -> AbstractContextManager[ServerT]:
-    def start(server: ServerT) -> None:
-        with defer_signals():
-            server.start()
-
-    return started(make, start, kill)
+    with temporary_folder() as folder:
+        process = make(folder)
+        try:
+            start(process)
+            yield process
+        finally:
+            end(process)
 
 
 def running_redis(appendonly: AppendFsync, *preference: Flavour) -> AbstractContextManager[RedisServer]:
     """Run a server in a temporary folder; raises ServerError or BinaryMissing."""
-    return _running(
-        lambda folder: RedisServer(folder, appendonly=appendonly, binary=redis_binary(*preference)), RedisServer.kill
+    return started(
+        lambda folder: RedisServer(folder, appendonly=appendonly, binary=redis_binary(*preference)),
+        RedisServer.start,
+        RedisServer.kill,
     )
 
 
 def running_mariadb(settings: Sequence[str] = ()) -> AbstractContextManager[MariadbServer]:
     """Run a server in a temporary folder; raises ServerError or BinaryMissing."""
-    return _running(lambda folder: MariadbServer(folder, settings=settings), MariadbServer.kill)
+    return started(lambda folder: MariadbServer(folder, settings=settings), MariadbServer.start, MariadbServer.kill)

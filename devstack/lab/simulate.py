@@ -6,7 +6,6 @@ import contextlib
 import gc
 import importlib
 import random
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,6 @@ from typing import Any
 
 from devstack.lab import private_servers
 from devstack.lab.benchmark import Benchmark, option, stores_option
-from devstack.lab.private_servers import in_temporary_folder
 from devstack.lab.rows import ResultRow
 from devstack.lab.saved_runs import PROJECT
 from rpcapi.cli.command import CommandFailed
@@ -25,10 +23,6 @@ MODULE = "tests.support.simulation.simulation"
 SEED_BITS = 32
 GARBAGE = 50_000  # objects before a collection
 ENOUGH_HITS = 20  # hits of one fault on one saga step
-
-
-class Terminated(BaseException):
-    """Raised by SIGTERM: Hypothesis would take the usual SystemExit for a failing example."""
 
 
 class SimulateRun(Benchmark):
@@ -55,8 +49,8 @@ class SimulateRun(Benchmark):
         gc.set_threshold(GARBAGE)
         seed = random.SystemRandom().getrandbits(SEED_BITS) if args.seed is None else args.seed
         self.say(f"seed {seed}: repeat with --seed {seed}")
-        with _raising_terminated(), contextlib.ExitStack() as cleanup:
-            folder = cleanup.enter_context(in_temporary_folder(lambda path: path, lambda _path: None))
+        with contextlib.ExitStack() as cleanup:
+            folder = cleanup.enter_context(private_servers.temporary_folder())
             server = None
             if "redis" in args.through:
                 server = cleanup.enter_context(private_servers.running_redis("no"))
@@ -98,19 +92,3 @@ def _load(project: Path = PROJECT) -> Any:
     except ModuleNotFoundError as missing:
         why = f"The machines need {missing.name}: install the dependency group test, see CONTRIBUTING.md"
         raise CommandFailed(why) from missing
-
-
-@contextlib.contextmanager
-def _raising_terminated() -> Iterator[None]:
-    """Let SIGTERM raise Terminated inside the block, and end the process with its usual code."""
-
-    def end(number: int, _frame: Any) -> None:
-        raise Terminated(number)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    except Terminated as terminated:
-        raise SystemExit(128 + terminated.args[0]) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)

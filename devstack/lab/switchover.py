@@ -22,7 +22,7 @@ from sqlalchemy.pool import NullPool
 
 from devstack.lab import private_servers
 from devstack.lab.benchmark import Benchmark, host_count, option
-from devstack.lab.private_servers import in_temporary_folder, running_mariadb
+from devstack.lab.private_servers import running_mariadb, temporary_folder
 from devstack.lab.rows import ResultRow
 from devstack.servers.redis import RedisServer
 from rpcapi.admin.argument import Argument
@@ -225,7 +225,7 @@ def _conf(redis: RedisServer) -> Path:
 def _database_url(kind: str) -> Iterator[str]:
     """Yield the URL of an empty database; raises ServerError or BinaryMissing."""
     if kind == SQLITE:
-        with in_temporary_folder(lambda folder: folder, lambda folder: None) as folder:
+        with temporary_folder() as folder:
             yield f"sqlite:///{folder / 'placement.sqlite'}"
         return
     with running_mariadb() as server:

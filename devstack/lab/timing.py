@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from devstack.lab.interruption import defer_signals
-
 TimedSubject = Callable[[int], Any]  # called with the number of the call
 TimedCalls = Callable[[int, int], list[float]]  # (number of the first call, count) -> seconds of each call
 
@@ -110,8 +108,7 @@ def timed(subject: TimedSubject, first: int, count: int) -> list[float]:
 def without_collection() -> Iterator[None]:
     """Disable the garbage collector inside the block, then restore its state."""
     collecting = gc.isenabled()
-    with defer_signals():  # Python discards exceptions that a signal handler raises in a finalizer
-        gc.collect()
+    gc.collect()
     gc.disable()
     try:
         yield

@@ -3,14 +3,12 @@
 
 import contextlib
 import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing import connection
 from types import TracebackType
 from typing import Any
 
-from devstack.lab.interruption import defer_signals
 from rpcapi.cli.command import CommandFailed
 
 POLL_SECONDS = 0.2
@@ -34,8 +32,7 @@ class WorkerProcesses:
     def __enter__(self) -> "WorkerProcesses":
         try:
             for index in range(self._size):
-                with defer_signals():
-                    self._begin(index)
+                self._begin(index)
         except BaseException:
             self._end()
             raise
@@ -87,18 +84,15 @@ class WorkerProcesses:
         return message
 
     def _end(self) -> None:
-        with defer_signals():
-            for worker in self._workers:
-                worker.kill()
-            for worker in self._workers:
-                worker.join()
-            for pipe in self._pipes:
-                pipe.close()
+        for worker in self._workers:
+            worker.kill()
+        for worker in self._workers:
+            worker.join()
+        for pipe in self._pipes:
+            pipe.close()
 
 
 def _serve(task: Task, pipe: PipeEnd, index: int) -> None:
-    # A terminal sends Ctrl-C to all processes; the parent ends this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         task(pipe, index)
     except Exception as error:  # any error is reported by the parent process

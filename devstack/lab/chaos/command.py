@@ -3,18 +3,18 @@
 
 import argparse
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from devstack.deploy.users.errors import DevstackError
 from devstack.lab.benchmark import Benchmark, option
-from devstack.lab.chaos.deployment import PARTITIONS, stop_leftovers
+from devstack.lab.chaos.deployment import PARTITIONS
 from devstack.lab.chaos.draw import KINDS
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.segment import Segment
 from devstack.lab.chaos.violations import ViolationKind
+from devstack.lab.private_servers import temporary_folder
 from devstack.lab.rows import ResultRow
 from rpcapi.admin.argument import Argument, repeatable
 from rpcapi.cli.command import CommandFailed
@@ -67,39 +67,20 @@ class ChaosRun(Benchmark):
         yield from rows(progress)
 
     def _run_segment(self, progress: Progress, kinds: Sequence[str], count: int, args: argparse.Namespace) -> Progress:
-        _remove_leftovers(args.state)
-        folder = Path(tempfile.mkdtemp(prefix="gantt-chaos-"))  # short, for Unix sockets
-        _folder_file(args.state).write_text(str(folder))
-        segment = Segment(
-            folder, f"{args.seed}/{progress.segments}", kinds, progress, self.say, partitions=args.partitions
-        )
-        try:
-            report = segment.run(count, args.servers, most_at_once=args.at_once)
+        with temporary_folder() as folder:
+            segment = Segment(
+                folder, f"{args.seed}/{progress.segments}", kinds, progress, self.say, partitions=args.partitions
+            )
+            try:
+                report = segment.run(count, args.servers, most_at_once=args.at_once)
+            except (DevstackError, TimeoutError) as why:
+                raise CommandFailed(f"segment {progress.segments} failed: {why}") from why
             self.say(report.text() or "no violation")
             if args.evidence and (report.violations or segment.figures.unrecovered):
                 args.evidence.mkdir(parents=True, exist_ok=True)
-                shutil.copytree(
-                    folder, args.evidence / f"segment-{progress.segments}", ignore=_sockets, dirs_exist_ok=True
-                )
-        except (DevstackError, TimeoutError) as why:
-            raise CommandFailed(f"segment {progress.segments} failed: {why}") from why
-        finally:
-            _remove_leftovers(args.state)
+                target = args.evidence / f"segment-{progress.segments}"
+                shutil.copytree(folder, target, ignore=_sockets, dirs_exist_ok=True)
         return segment.figures
-
-
-def _folder_file(state: Path) -> Path:
-    return state.with_name(f"{state.name}.folder")
-
-
-def _remove_leftovers(state: Path) -> None:
-    """End the processes of a segment, even of a killed run, and remove its folder."""
-    file = _folder_file(state)
-    if file.exists():
-        folder = Path(file.read_text())
-        stop_leftovers(folder)
-        shutil.rmtree(folder, ignore_errors=True)
-        file.unlink()
 
 
 def _sockets(folder: str, names: list[str]) -> list[str]:

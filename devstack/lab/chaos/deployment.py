@@ -16,7 +16,7 @@ from devstack.deploy.users.redis_users import STORE_USERS
 from devstack.lab.chaos.proxy import TcpProxy
 from devstack.layout import BUS_USERS, CLIENT, Layout
 from devstack.servers.ports import free_port
-from devstack.servers.process import ServerProcess, stop_together
+from devstack.servers.process import ServerProcess
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
@@ -215,8 +215,3 @@ class ChaosCluster:
 
 def _hosts(agent: str) -> str:
     return f"{agent}h[0-{HOSTS_PER_AGENT - 1}]"
-
-
-def stop_leftovers(folder: Path) -> None:
-    files = sorted(folder.rglob("*.pid"))
-    stop_together([ServerProcess(path.stem, path, path.with_suffix(".log")) for path in files], 0)

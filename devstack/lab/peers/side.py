@@ -6,16 +6,14 @@ import json
 import multiprocessing
 import os
 import subprocess
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from devstack.lab.private_servers import in_temporary_folder
+from devstack.lab.private_servers import temporary_folder
 from devstack.lab.worker_processes import PipeEnd
 
 ANSWER_SECONDS = 600.0
-WAIT_SECONDS = 1.0
 END_SECONDS = 5.0
 TAIL = 600
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
@@ -34,13 +32,10 @@ class PeerProcess:
 
     def ask(self, verb: str, **values: Any) -> Any:
         """Send a verb with its values and return the answer; raises PeerFailed."""
-        deadline = time.monotonic() + ANSWER_SECONDS
         try:
             self._pipe.send_bytes(json.dumps({"verb": verb, "values": values}).encode())
-            # A signal that arrives just before the wait does not interrupt it: Python handles it between two waits.
-            while not self._pipe.poll(WAIT_SECONDS):
-                if time.monotonic() > deadline:
-                    raise PeerFailed(f"no answer within {ANSWER_SECONDS:g} s")
+            if not self._pipe.poll(ANSWER_SECONDS):
+                raise PeerFailed(f"no answer within {ANSWER_SECONDS:g} s")
             reply = json.loads(self._pipe.recv_bytes())
         except (EOFError, OSError) as why:
             raise PeerFailed(f"the process ended: {self._tail()}") from why
@@ -60,9 +55,15 @@ class PeerProcess:
         return "it left no log"
 
 
-def running(command: Sequence[str]) -> contextlib.AbstractContextManager[PeerProcess]:
+@contextlib.contextmanager
+def running(command: Sequence[str]) -> Iterator[PeerProcess]:
     """Start a peer with a temporary folder as its last argument, and remove both at the end; raises PeerFailed."""
-    return in_temporary_folder(lambda folder: _start(command, folder), PeerProcess.end)
+    with temporary_folder() as folder:
+        peer = _start(command, folder)
+        try:
+            yield peer
+        finally:
+            peer.end()
 
 
 def _start(command: Sequence[str], folder: Path) -> PeerProcess:

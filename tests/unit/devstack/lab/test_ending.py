@@ -1,24 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """A terminated lab leaves no processes and files."""
 
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 from devstack.peer_environments import NOVA, READY
+from devstack.servers.process import start_ticks
 from tests.unit.devstack.lab import ending
 from tests.unit.devstack.lab.peers import fake_peer
 
 
-# A race is running when there are its server, a worker, and multiprocessing's resource tracker.
-@pytest.mark.parametrize(("argv", "processes"), [(["claim"], 1), (["race", "--hosts", "300"], 3)])
+# A race is running when there are the measuring process, its server, a worker, and multiprocessing's resource tracker.
+@pytest.mark.parametrize(("argv", "processes"), [(["claim"], 2), (["race", "--hosts", "300"], 4)])
 def test_termination_ends_servers_and_workers(argv, processes, run_folder):
     with ending.running_lab(run_folder, *argv) as lab:
         ending.poll(
             lambda: any(run_folder.glob("gantt-lab-*/redis.sock")) and len(ending.descendants(lab.pid)) >= processes
         )
         ending.assert_clean_termination(lab, run_folder)
+
+
+def test_killed_lab_leaves_no_process(run_folder):
+    with ending.running_lab(run_folder, "claim") as lab:
+        ending.poll(lambda: any(run_folder.glob("gantt-lab-*/redis.sock")))
+        processes = ending.descendants(lab.pid)
+        lab.kill()
+        ending.poll(lambda: not any(start_ticks(pid) for pid in processes), 10)
+
+
+def test_interrupted_lab_says_so_by_its_exit_code(run_folder):
+    with ending.running_lab(run_folder, "claim") as lab:
+        ending.poll(lambda: any(run_folder.glob("gantt-lab-*/redis.sock")))
+        lab.send_signal(signal.SIGINT)
+        assert lab.wait(60) == 128 + signal.SIGINT
+        assert not any(run_folder.glob("gantt-lab-*"))
 
 
 def test_terminated_replay_on_redis_leaves_nothing(run_folder):
@@ -44,5 +62,5 @@ def test_terminated_call_of_a_silent_peer_leaves_nothing(run_folder):
 def test_terminated_replay_through_a_cluster_leaves_nothing(run_folder):
     argv = ("replay", "--synthetic", "--through", "cluster", "--limit", "500", "--drivers", "filter")
     with ending.running_lab(run_folder, *argv) as lab:
-        ending.poll(lambda: any(run_folder.glob("gantt-lab-*/run/compute.pid")))
+        ending.poll(lambda: any(run_folder.glob("gantt-lab-*/compute.pid")))
         ending.assert_clean_termination(lab, run_folder)

@@ -2,8 +2,6 @@
 """Alternating blocks of subjects, and result rows with budgets."""
 
 import gc
-import signal
-import sys
 
 import pytest
 
@@ -55,21 +53,3 @@ def test_rows_with_different_figures_share_a_column():
     assert "p50_us=1.25" in output
     assert "refused=4 how=well" in output
     assert "p50_us " in table([ResultRow("one", 1.0, figures={"p50_us": 1.25})])
-
-
-def test_signal_during_garbage_collection_ends_the_lab():
-    # Given garbage in whose finalizer the signal arrives, where Python discards what a handler raises
-    class Late:
-        def __init__(self):
-            self.me = self
-
-        def __del__(self):
-            signal.raise_signal(signal.SIGTERM)
-
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
-    try:
-        Late()
-        with pytest.raises(SystemExit):
-            interleave({"one": lambda number: None}, blocks=1, size=1)
-    finally:
-        signal.signal(signal.SIGTERM, before)

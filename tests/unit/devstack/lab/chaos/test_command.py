@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh chaos: an interrupted run continues after the last finished segment, and a killed one leaves nothing."""
+"""lab.sh chaos: an interrupted run continues after the last finished segment."""
 
 import io
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,6 @@ from devstack.lab.chaos.checker import CheckReport
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.violations import Violation, ViolationKind
 from devstack.lab.main import LabApp
-from devstack.servers.process import ServerProcess
 
 
 class FakeSegment:
@@ -91,14 +89,3 @@ def test_violation_fails_the_run_and_keeps_evidence(tmp_path: Path, segment: typ
 def test_no_kind_is_left(tmp_path: Path, segment: type[FakeSegment]) -> None:
     code, messages = run(tmp_path, "--only", "bus killed", "--without", "bus killed")
     assert code != 0 and "no kind of fault is left" in messages
-
-
-def test_processes_of_a_killed_run_are_ended(tmp_path: Path, segment: type[FakeSegment]) -> None:
-    folder = tmp_path / "left"
-    folder.mkdir()
-    daemon = ServerProcess("daemon", folder / "daemon.pid", folder / "daemon.log")
-    daemon.spawn(["sleep", "600"], os.environ, folder)
-    (tmp_path / "state.folder").write_text(str(folder))
-    assert run(tmp_path, "--faults", "4")[0] == 0
-    assert daemon.pid is None and not folder.exists()
-    assert not (tmp_path / "state.folder").exists()

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of a peer process: answers and all kinds of failures."""
 
-import signal
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -46,41 +44,13 @@ def test_missing_peer_program_is_reported_and_leaves_nothing(run_folder, monkeyp
 
 def test_silent_peer_times_out(monkeypatch):
     monkeypatch.setattr(side, "ANSWER_SECONDS", 0.1)
-    monkeypatch.setattr(side, "WAIT_SECONDS", 0.1)
     with running("hang") as peer, pytest.raises(PeerFailed, match="no answer within"):
         peer.ask("decide")
-
-
-def test_signal_that_does_not_interrupt_the_wait_ends_it(monkeypatch):
-    # A signal just before `select` has the same effect as one that another thread receives.
-    handled = threading.Event()
-    in_time = []
-
-    def terminate(_number, _frame):
-        handled.set()
-        raise SystemExit(128 + signal.SIGTERM)
-
-    def send():
-        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
-        in_time.append(handled.wait(10))
-
-    monkeypatch.setattr(side, "ANSWER_SECONDS", 12.0)
-    sender = threading.Timer(0.3, send)
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        with running("hang") as peer, pytest.raises(SystemExit):
-            sender.start()
-            peer.ask("decide")
-        sender.join()
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert in_time == [True]
 
 
 def test_hanging_peer_and_its_folder_are_removed(run_folder, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(run_folder))
     monkeypatch.setattr(side, "ANSWER_SECONDS", 0.1)
-    monkeypatch.setattr(side, "WAIT_SECONDS", 0.1)
     with running("hang") as peer:
         pid = peer._process.pid
         assert any(run_folder.iterdir())
