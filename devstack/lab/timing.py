@@ -6,10 +6,11 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+KeyT = TypeVar("KeyT")
 TimedSubject = Callable[[int], Any]  # called with the number of the call
 TimedCalls = Callable[[int, int], list[float]]  # (number of the first call, count) -> seconds of each call
 
@@ -85,13 +86,19 @@ def alternate(subjects: Mapping[str, tuple[TimedCalls, int]], *, blocks: int) ->
     A subject is the function that makes and times its calls, and the number of calls in a block.
     """
     durations: dict[str, list[float]] = {name: [] for name in subjects}
-    for block in range(blocks + 1):
-        for name in list(subjects) if block % 2 else list(subjects)[::-1]:
-            calls, size = subjects[name]
-            block_durations = calls(block * size, size)
-            if block:
-                durations[name] += block_durations
+    for block, name in take_turns(list(subjects), blocks + 1):
+        calls, size = subjects[name]
+        block_durations = calls(block * size, size)
+        if block:
+            durations[name] += block_durations
     return {name: Times(np.array(seconds)) for name, seconds in durations.items()}
+
+
+def take_turns(subjects: Sequence[KeyT], rounds: int) -> Iterator[tuple[int, KeyT]]:
+    """Yield (round, subject) in an order that reverses after each round."""
+    for number in range(rounds):
+        for subject in subjects if number % 2 else subjects[::-1]:
+            yield number, subject
 
 
 def timed(subject: TimedSubject, first: int, count: int) -> list[float]:

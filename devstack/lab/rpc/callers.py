@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from devstack.lab.processor_time import descendant_cpu_seconds
-from devstack.lab.timing import TimedSubject, interleave
+from devstack.lab.timing import take_turns, without_collection
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 
 KeyT = TypeVar("KeyT")
@@ -33,8 +33,8 @@ class ClientCalls:
 
 
 @dataclass(frozen=True, slots=True)
-class CallBlock:
-    """Durations of all clients' calls in one block, its length, and the CPU time of all processes.
+class CallTimes:
+    """Durations of all clients' calls in a block or in several, its length, and the CPU time of all processes.
 
     ``refusals`` are calls that found no host.
     """
@@ -44,35 +44,36 @@ class CallBlock:
     refusals: int
     processor_s: float
 
-    @property
-    def calls(self) -> int:
-        return len(self.seconds)
-
     @classmethod
-    def of(cls, clients: Sequence[ClientCalls], processor_s: float = 0.0) -> "CallBlock":
+    def of(cls, clients: Sequence[ClientCalls], processor_s: float = 0.0) -> "CallTimes":
         elapsed = max(client.ends[-1] for client in clients) - min(client.began for client in clients)
         seconds = np.concatenate([client.seconds for client in clients])
         return cls(seconds, float(elapsed), sum(client.refusals for client in clients), processor_s)
 
+    @classmethod
+    def joined(cls, blocks: Sequence["CallTimes"]) -> "CallTimes":
+        return cls(
+            np.concatenate([block.seconds for block in blocks]),
+            sum(block.elapsed for block in blocks),
+            sum(block.refusals for block in blocks),
+            sum(block.processor_s for block in blocks),
+        )
 
-Blocks = Mapping[int, Sequence[CallBlock]]  # by batch size; the first block of each is the warm-up
-
-
-@dataclass(frozen=True, slots=True)
-class CallStatistics:
-    blocks: Sequence[CallBlock]
+    @property
+    def calls(self) -> int:
+        return len(self.seconds)
 
     @property
     def per_second(self) -> float:
-        return sum(block.calls for block in self.blocks) / sum(block.elapsed for block in self.blocks)
+        return self.calls / self.elapsed
 
     @property
     def processor_ms(self) -> float:
         """CPU milliseconds per call of clients, broker, daemons and store together."""
-        return 1e3 * sum(block.processor_s for block in self.blocks) / sum(block.calls for block in self.blocks)
+        return 1e3 * self.processor_s / self.calls
 
     def percentile_ms(self, percent: float) -> float:
-        return float(np.percentile(np.concatenate([block.seconds for block in self.blocks]), percent)) * 1e3
+        return float(np.percentile(self.seconds, percent)) * 1e3
 
     def figures(self, prefix: str = "") -> dict[str, float]:
         return {
@@ -83,6 +84,9 @@ class CallStatistics:
         }
 
 
+Blocks = Mapping[int, Sequence[CallTimes]]  # by batch size; the first block of each is the warm-up
+
+
 class Callers:
     """The client processes on a bus."""
 
@@ -90,7 +94,7 @@ class Callers:
         self._workers = workers
         self._clients = clients
 
-    def call_for(self, size: int, seconds: float, per_second: float | None = None) -> CallBlock:
+    def call_for(self, size: int, seconds: float, per_second: float | None = None) -> CallTimes:
         """Let all clients call for ``seconds``: the echo service, or selections of ``size`` instances.
 
         With ``per_second`` calls arrive at random, so many a second at all clients. Raises a client's error, or
@@ -100,7 +104,7 @@ class Callers:
         before = descendant_cpu_seconds(os.getpid())
         self._workers.send([(size, seconds, rate)] * self._clients)
         clients = self._workers.receive(START_SECONDS + LONGEST_BACKLOG * seconds + CALL_SECONDS)
-        return CallBlock.of(clients, descendant_cpu_seconds(os.getpid()) - before)
+        return CallTimes.of(clients, descendant_cpu_seconds(os.getpid()) - before)
 
     def run_blocks(
         self, sizes: Sequence[int], seconds: float, count: int, *, per_second: float | None = None
@@ -110,14 +114,12 @@ class Callers:
         return alternate_blocks(calls, count)
 
 
-def alternate_blocks(calls: Mapping[KeyT, Callable[[], CallBlock]], count: int) -> dict[KeyT, list[CallBlock]]:
+def alternate_blocks(calls: Mapping[KeyT, Callable[[], CallTimes]], count: int) -> dict[KeyT, list[CallTimes]]:
     """Return a warm-up block and ``count`` blocks of each kind of calls, which alternate."""
-    blocks: dict[KeyT, list[CallBlock]] = {key: [] for key in calls}
-
-    def subject(key: KeyT) -> TimedSubject:
-        return lambda number: blocks[key].append(calls[key]())
-
-    interleave({str(key): subject(key) for key in calls}, blocks=count, size=1)
+    blocks: dict[KeyT, list[CallTimes]] = {key: [] for key in calls}
+    with without_collection():
+        for _, key in take_turns(list(calls), count + 1):
+            blocks[key].append(calls[key]())
     return blocks
 
 

@@ -5,7 +5,6 @@ import argparse
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from devstack.cluster_size import ClusterSize, default_executor
 from devstack.confs import PARTITION
@@ -14,8 +13,9 @@ from devstack.lab.benchmark import count_up_to, host_count, list_of, names_of, o
 from devstack.lab.private_cluster import LONG_TIMEOUTS, MODES, ClusterBenchmark, PrivateCluster, running, scraping
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import turns, users
-from devstack.lab.rpc.callers import ECHO, Blocks, Callers, CallStatistics, run_callers
-from devstack.lab.rpc.turns import RandomLoad, Turns
+from devstack.lab.rpc.callers import ECHO, Blocks, Callers, CallTimes, run_callers
+from devstack.lab.rpc.turns import Turns
+from devstack.lab.timing import take_turns
 from devstack.servers.ports import free_port
 from rpcapi.admin.argument import Argument
 from scheduler_svc.store.interface import Store
@@ -28,26 +28,6 @@ TURNS, TURN_BLOCKS = 8, 2  # of each executor, where several take turns
 MAX_LOAD = 120  # percent; more arrivals than can be served only make a queue
 METRICS = "metrics"  # in place of an executor: the default one, with metrics that are scraped
 EXECUTORS = ("eventlet", "threading", METRICS)
-
-
-@dataclass(frozen=True, slots=True)
-class RpcSetting:
-    bus: str
-    workers: int
-    hosts: int
-
-    @property
-    def has_budget(self) -> bool:
-        return self.bus == "rabbit" and self.is_large
-
-    @property
-    def is_large(self) -> bool:
-        return self.hosts >= BUDGET_FROM
-
-    @property
-    def name(self) -> str:
-        """The end of the rows' names."""
-        return f"{self.bus}, {self.workers} workers"
 
 
 class RpcBenchmark(ClusterBenchmark):
@@ -106,29 +86,32 @@ class RpcBenchmark(ClusterBenchmark):
         ):
             hosts.join(store, nodes)
             for workers in args.workers:
-                setting = RpcSetting(bus, workers, args.hosts)
+                name = f"{bus}, {workers} workers"
                 before = sum(store.counts().values())
                 measured_turns = _take_turns(private_cluster, callers, workers, args)
-                yield from _rows(setting, measured_turns)
+                for own_executor, own in measured_turns.items():
+                    yield from _select_rows(bus, workers, own_executor, turns.statistics(own), args.hosts)
+                yield from _comparison_rows(name, measured_turns, args.hosts)
+                blocks = list(itertools.chain(*measured_turns.values()))
                 saturated = turns.statistics(measured_turns[executor])[1].per_second
                 with _running_daemons(private_cluster, workers, executor):
-                    loads = list(_measure_loads(callers, saturated, args))
-                yield from (load.row(f"{setting.name}, {executor}") for load in loads)
-                all_blocks = [*itertools.chain(*measured_turns.values()), *(load.blocks for load in loads)]
-                yield account(setting, all_blocks, store, before)
+                    for percent in args.loads:
+                        rate = saturated * percent / 100
+                        blocks.append(callers.run_blocks([ECHO, 1], args.seconds, BLOCKS, per_second=rate))
+                        yield turns.load_row(f"{name}, {executor}", percent, rate, blocks[-1])
+                yield account(name, blocks, store, before)
 
 
 def _take_turns(
     private_cluster: PrivateCluster, callers: Callers, workers: int, args: argparse.Namespace
-) -> Mapping[str, Turns]:
+) -> Mapping[str, Sequence[Blocks]]:
     sizes = [ECHO, *sorted({1, *args.batch})]
     count, blocks = (TURNS, TURN_BLOCKS) if len(args.executors) > 1 else (1, BLOCKS)
-
-    def run(executor: str) -> Blocks:
+    measured: dict[str, list[Blocks]] = {executor: [] for executor in args.executors}
+    for _, executor in take_turns(args.executors, count):
         with _running_daemons(private_cluster, workers, executor):
-            return callers.run_blocks(sizes, args.seconds, blocks)
-
-    return turns.take(args.executors, count, run)
+            measured[executor].append(callers.run_blocks(sizes, args.seconds, blocks))
+    return measured
 
 
 @contextlib.contextmanager
@@ -145,46 +128,45 @@ def _running_daemons(private_cluster: PrivateCluster, workers: int, executor: st
         private_cluster.stop_daemons()
 
 
-def _measure_loads(callers: Callers, saturated: float, args: argparse.Namespace) -> Iterator[RandomLoad]:
-    """Yield each load; ``saturated`` is the rate of single selections of all clients together."""
-    for percent in args.loads:
-        rate = saturated * percent / 100
-        yield RandomLoad(percent, rate, callers.run_blocks([ECHO, 1], args.seconds, BLOCKS, per_second=rate))
-
-
-def _rows(setting: RpcSetting, measured_turns: Mapping[str, Turns]) -> Iterator[ResultRow]:
-    for executor, own in measured_turns.items():
-        yield from _executor_rows(setting, executor, turns.statistics(own))
-    base, *others = measured_turns
-    for executor in others:
-        for size in measured_turns[base][0]:
-            call = "an empty call" if size == ECHO else f"select of {size}"
-            comparison = turns.compare(measured_turns[executor], measured_turns[base], size)
-            name = f"{executor} beside {base}: {call}, {setting.name}"
-            row = comparison.cost_row if executor == METRICS else comparison.row
-            yield row(name, setting.is_large and (size == 1 or executor != METRICS))
-
-
-def _executor_rows(setting: RpcSetting, executor: str, statistics: Mapping[int, CallStatistics]) -> Iterator[ResultRow]:
+def _select_rows(
+    bus: str, workers: int, executor: str, statistics: Mapping[int, CallTimes], host_count: int
+) -> Iterator[ResultRow]:
     echo, single = statistics[ECHO], statistics[1]
+    has_budget = bus == "rabbit" and host_count >= BUDGET_FROM
     for size, selection in statistics.items():
         if size == ECHO:
             continue
         ratio = selection.per_second / echo.per_second if size == 1 else size * selection.per_second / single.per_second
-        budget = {1: RATE_BUDGET, BUDGET_BATCH: BATCH_BUDGET}.get(size) if setting.has_budget else None
+        budget = {1: RATE_BUDGET, BUDGET_BATCH: BATCH_BUDGET}.get(size) if has_budget else None
         figures: dict[str, float | int | str] = {
-            "bus": setting.bus,
-            "workers": setting.workers,
+            "bus": bus,
+            "workers": workers,
             "executor": executor,
             "batch": size,
             "placements_per_s": selection.per_second * size,
             **selection.figures(),
             **echo.figures("echo_"),
         }
-        yield ResultRow(f"select of {size}, {setting.name}, {executor}", ratio, budget, "at least", figures)
+        yield ResultRow(f"select of {size}, {bus}, {workers} workers, {executor}", ratio, budget, "at least", figures)
 
 
-def account(setting: RpcSetting, blocks: Sequence[Blocks], store: Store, claims_before: int) -> ResultRow:
+def _comparison_rows(name: str, measured_turns: Mapping[str, Turns], host_count: int) -> Iterator[ResultRow]:
+    base, *others = measured_turns
+    for executor in others:
+        by_cost = executor == METRICS
+        for size in measured_turns[base][0]:
+            call = "an empty call" if size == ECHO else f"select of {size}"
+            yield turns.comparison_row(
+                f"{executor} beside {base}: {call}, {name}",
+                measured_turns[executor],
+                measured_turns[base],
+                size,
+                by_cost=by_cost,
+                has_budget=host_count >= BUDGET_FROM and (size == 1 or not by_cost),
+            )
+
+
+def account(name: str, blocks: Sequence[Blocks], store: Store, claims_before: int) -> ResultRow:
     """Return the number of faulty claims: over capacity, in inconsistent sums, or unanswered."""
     sizes_and_blocks = [
         (size, block) for turn_blocks in blocks for size, size_blocks in turn_blocks.items() for block in size_blocks
@@ -199,4 +181,4 @@ def account(setting: RpcSetting, blocks: Sequence[Blocks], store: Store, claims_
         "refused_calls": sum(block.refusals for _, block in sizes_and_blocks),
         "overcommit": len(verification.excess) + len(verification.problems),
     }
-    return ResultRow(f"claims amiss, {setting.name}", faults, 0, figures=figures)
+    return ResultRow(f"claims amiss, {name}", faults, 0, figures=figures)

@@ -16,7 +16,7 @@ from devstack.lab import private_cluster
 from devstack.lab.private_servers import started
 from devstack.lab.processor_time import resident_kb
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc.callers import ECHO, CallStatistics, alternate_blocks, run_callers
+from devstack.lab.rpc.callers import ECHO, CallTimes, alternate_blocks, run_callers
 from devstack.lab.rpc.echo_service import TOPIC
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess
@@ -89,14 +89,14 @@ def measure(args: argparse.Namespace, blocks: int) -> Iterator[ResultRow]:
     with _running(1, executor) as single, _running(args.users, executor) as all_users, contextlib.ExitStack() as stack:
         callers = [stack.enter_context(run_callers(broker.urls(args.clients))) for broker in (single, all_users)]
         calls = {number: partial(own.call_for, ECHO, args.seconds) for number, own in enumerate(callers)}
-        statistics = [CallStatistics(own[1:]) for own in alternate_blocks(calls, blocks).values()]
+        statistics = [CallTimes.joined(own[1:]) for own in alternate_blocks(calls, blocks).values()]
         single.measure_memory()
         all_users.measure_memory()
     yield from make_rows(args.users, single, all_users, *statistics)
 
 
 def make_rows(
-    users: int, single: AgentsBroker, all_users: AgentsBroker, one_calls: CallStatistics, all_calls: CallStatistics
+    users: int, single: AgentsBroker, all_users: AgentsBroker, one_calls: CallTimes, all_calls: CallTimes
 ) -> Iterator[ResultRow]:
     yield ResultRow(
         f"import of {users} users",

@@ -6,7 +6,11 @@ import gc
 import pytest
 
 from devstack.lab.rows import ResultRow, table
-from devstack.lab.timing import interleave
+from devstack.lab.timing import interleave, take_turns
+
+
+def test_order_of_turns_reverses_after_each_round():
+    assert list(take_turns(["a", "b"], 3)) == [(0, "b"), (0, "a"), (1, "a"), (1, "b"), (2, "b"), (2, "a")]
 
 
 def test_subjects_alternate_in_blocks_and_the_first_block_is_discarded():

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from devstack.lab.rpc.callers import CallBlock, CallStatistics, ClientCalls
+from devstack.lab.rpc.callers import CallTimes, ClientCalls
 
 
 def client(began, *ends, refusals=0):
@@ -12,7 +12,7 @@ def client(began, *ends, refusals=0):
     return ClientCalls(began, np.array(ends), np.array(ends) - np.array(starts), refusals)
 
 
-BLOCK = CallBlock.of([client(10.0, 11.0, 12.0, refusals=1), client(10.5, 12.5)], processor_s=0.6)
+BLOCK = CallTimes.of([client(10.0, 11.0, 12.0, refusals=1), client(10.5, 12.5)], processor_s=0.6)
 
 
 def test_block_lasts_from_the_first_start_to_the_last_end():
@@ -21,7 +21,7 @@ def test_block_lasts_from_the_first_start_to_the_last_end():
 
 
 def test_statistics_are_over_all_blocks():
-    statistics = CallStatistics([BLOCK, CallBlock.of([client(0.0, 0.5)], processor_s=0.2)])
+    statistics = CallTimes.joined([BLOCK, CallTimes.of([client(0.0, 0.5)], processor_s=0.2)])
     assert statistics.per_second == pytest.approx(4 / 3.0)
     assert statistics.processor_ms == pytest.approx(200.0)
     assert statistics.percentile_ms(50) == pytest.approx(1000.0)

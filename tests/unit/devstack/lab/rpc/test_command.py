@@ -10,7 +10,7 @@ import pytest
 
 from devstack.lab import hosts, private_cluster
 from devstack.lab.rpc import command
-from devstack.lab.rpc.callers import CallBlock, ClientCalls
+from devstack.lab.rpc.callers import CallTimes, ClientCalls
 from devstack.servers.process import start_ticks
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.memory import MemoryStore
@@ -85,9 +85,9 @@ def test_claims_without_an_answer_are_faults(refusals, faults):
             assert store.prepare(
                 ClaimBatch("r", "p", "u", {"VCPU": 1}, [intent], snapshot.epoch, snapshot.position, 1000)
             ).accepted
-        block = CallBlock.of([ClientCalls(0.0, np.array([1.0, 2.0]), np.array([1.0, 1.0]), refusals)])
+        block = CallTimes.of([ClientCalls(0.0, np.array([1.0, 2.0]), np.array([1.0, 1.0]), refusals)])
         # When one of the calls was refused, then three claims have no answer
-        row = command.account(command.RpcSetting("embedded", 1, 6), [{3: [block]}], store, 0)
+        row = command.account("embedded", [{3: [block]}], store, 0)
     assert (row.ratio, row.ok) == (faults, not faults)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from devstack.lab import private_cluster
 from devstack.lab.rpc import command, users
-from devstack.lab.rpc.callers import CallBlock, CallStatistics, ClientCalls
+from devstack.lab.rpc.callers import CallTimes, ClientCalls
 from devstack.servers.rabbitmq import RabbitNode, RabbitPorts
 from rpcapi.access.rabbit_management import BrokerAdministration
 from tests.support import asking
@@ -44,9 +44,7 @@ def test_clients_log_in_as_different_agents(imports, tmp_path):
 
 def test_rows_compare_all_users_with_one():
     single, many = SimpleNamespace(import_s=0.1, memory_mb=100.0), SimpleNamespace(import_s=1.0, memory_mb=102.0)
-    calls = [
-        CallStatistics([CallBlock.of([ClientCalls(0.0, np.array(ends), np.array(ends), 0)])]) for ends in ([4], [2])
-    ]
+    calls = [CallTimes.of([ClientCalls(0.0, np.array(ends), np.array(ends), 0)]) for ends in ([4], [2])]
     imported, memory, rate = users.make_rows(1024, single, many, *calls)
     assert (imported.ratio, memory.ratio, rate.ratio) == (pytest.approx(10), pytest.approx(1.02), pytest.approx(2))
     assert memory.figures["memory_per_user_kb"] == pytest.approx(2)
