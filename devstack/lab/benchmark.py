@@ -13,7 +13,7 @@ from cliff import command
 
 from devstack.lab import rows, saved_runs
 from devstack.lab.saved_runs import Machine, SavedRun
-from rpcapi.admin.argument import Argument
+from rpcapi.admin.argument import Argument, parse_number
 from rpcapi.cli.command import CommandFailed
 
 NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install matplotlib`."
@@ -45,57 +45,19 @@ def save_figure(figure: Any, path: Path) -> None:
         print(f"The plot {path} cannot be written: {why}", file=sys.stderr)
 
 
-def positive(text: str) -> int:
-    """Parse a count of at least 1."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return number
-
-
-def count_up_to(maximum: int, what: str) -> Callable[[str], int]:
-    """Return a parser of a count from 1 to ``maximum``; ``what`` names the counted in errors."""
-
-    def read(text: str) -> int:
-        number = positive(text)
-        if number > maximum:
-            raise argparse.ArgumentTypeError(f"{number} {what} are more than the maximum of {maximum}")
-        return number
-
-    return read
-
-
-host_count = count_up_to(MAX_HOSTS, "hosts")
-
-
-def up_to(maximum: float, description: str) -> Callable[[str], float]:
-    """Return a parser of a number above 0 and up to ``maximum``; ``description`` names it in errors."""
-
-    def read(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = 0.0
-        if not 0 < number <= maximum:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {description} above 0 and up to {maximum:g}")
-        return number
-
-    return read
-
-
-share = up_to(1, "a share")
+LEAST = 1e-6  # of numbers that must be above 0
+positive = parse_number(int, 1)
+host_count = parse_number(int, 1, MAX_HOSTS)
+share = parse_number(float, LEAST, 1)
 
 
 def list_of(parse: Callable[[str], ValueT]) -> Callable[[str], list[ValueT]]:
     """Return a parser of values separated by commas, without repetitions."""
 
-    def read(text: str) -> list[ValueT]:
+    def comma_separated(text: str) -> list[ValueT]:
         return list(dict.fromkeys(parse(part.strip()) for part in text.split(",")))
 
-    return read
+    return comma_separated
 
 
 def names_of(allowed: Collection[str], description: str) -> Callable[[str], list[str]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import oslo_messaging as messaging
 
-from devstack.lab.benchmark import host_count, option, up_to
+from devstack.lab.benchmark import LEAST, host_count, option
 from devstack.lab.boot import RESOURCES, boot_single, faults_row, finished_servers, inactive_servers, request_boot
 from devstack.lab.private_cluster import (
     BOOT_SECONDS,
@@ -28,6 +28,7 @@ from devstack.lab.processor_time import descendants, resident_kb
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times, record_span
 from rpcapi import errors, objects
+from rpcapi.admin.argument import parse_number
 from rpcapi.admin.session import Session
 from rpcapi.cli.command import CommandFailed
 
@@ -68,8 +69,8 @@ class OverloadBenchmark(ClusterBenchmark):
         option("--hosts", "Service hosts of 10 nodes each", host_count, 100),
         SCHEDULERS,
         option("--batch", "Servers per request", default=20),
-        option("--factor", "Requested rate relative to the peak", up_to(100, "a factor"), 10.0, "F"),
-        option("--seconds", "Length of the overload", up_to(3600, "a number of seconds"), 60.0, "S"),
+        option("--factor", "Requested rate relative to the peak", parse_number(float, LEAST, 100), 10.0, "F"),
+        option("--seconds", "Length of the overload", parse_number(float, LEAST, 3600), 60.0, "S"),
         option("--backlog", "[conductor] max_backlog", default=5000),
         option("--building", "[conductor] max_building", default=30),
     )

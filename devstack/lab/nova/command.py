@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from devstack.deploy.users.errors import DevstackError
-from devstack.lab.benchmark import Benchmark, count_up_to, flag, host_count, list_of, names_of, option, positive
+from devstack.lab.benchmark import Benchmark, flag, host_count, list_of, names_of, option, positive
 from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
 from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import servers
@@ -17,13 +17,14 @@ from devstack.nova.client import CallFailed, CloudPlacementClient
 from devstack.nova.environment import NOVA_CLOUD
 from devstack.peer_environments import PeerMissing
 from devstack.servers.ports import LOOPBACK
+from rpcapi.admin.argument import parse_number
 from rpcapi.cli.command import CommandFailed
 
 PARTS = ("select", "race", "bursts")
 RACE_WORKERS = 2  # processes of each Placement
 
 
-burst_size = count_up_to(burst_cloud.LARGEST, "servers")
+burst_size = parse_number(int, 1, burst_cloud.LARGEST)
 
 
 class NovaBenchmark(Benchmark):

@@ -29,7 +29,7 @@ DEFAULT_LIMITS = ", ".join(f"{count} through {name}" for name, count in LIMITS.i
 ALL = 0
 
 
-def limit(text: str) -> int:
+def limit(text: str) -> float:
     return ALL if text == "all" else positive(text)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from devstack.cluster_size import ClusterSize, default_executor
 from devstack.confs import PARTITION
 from devstack.lab import hosts, partitions
-from devstack.lab.benchmark import count_up_to, host_count, list_of, names_of, option, positive, up_to
+from devstack.lab.benchmark import LEAST, host_count, list_of, names_of, option, positive
 from devstack.lab.private_cluster import LONG_TIMEOUTS, MODES, ClusterBenchmark, PrivateCluster, running, scraping
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import turns, users
@@ -17,7 +17,7 @@ from devstack.lab.rpc.callers import ECHO, Blocks, Callers, CallTimes, run_calle
 from devstack.lab.rpc.turns import Turns
 from devstack.lab.timing import take_turns
 from devstack.servers.ports import free_port
-from rpcapi.admin.argument import Argument
+from rpcapi.admin.argument import Argument, parse_number
 from scheduler_svc.store.interface import Store
 
 RATE_BUDGET = 0.7  # share of the empty call's rate, for single selections on RabbitMQ
@@ -57,12 +57,12 @@ class RpcBenchmark(ClusterBenchmark):
             default_executor(),
             "NAME,...",
         ),
-        option("--seconds", f"Length of each of {BLOCKS} blocks", up_to(600, "a number of seconds"), 1.0, "S"),
+        option("--seconds", f"Length of each of {BLOCKS} blocks", parse_number(float, LEAST, 600), 1.0, "S"),
         option(
             "--loads",
             "Also time single selections that arrive at random, at these shares of the saturated rate, with the first "
             "executor",
-            list_of(count_up_to(MAX_LOAD, "percent of the saturated rate")),
+            list_of(parse_number(int, 1, MAX_LOAD)),
             "25,50,75,100",
             "PERCENT,...",
         ),
@@ -70,7 +70,7 @@ class RpcBenchmark(ClusterBenchmark):
             "--users",
             "Compare a RabbitMQ node with the users of N agents; only --clients, --executors (the first) and --seconds "
             "apply",
-            count_up_to(users.MAX_USERS, "users"),
+            parse_number(int, 1, users.MAX_USERS),
         ),
     )
 

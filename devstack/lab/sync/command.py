@@ -16,13 +16,14 @@ import numpy as np
 import redis
 
 from devstack.lab import hosts, private_servers
-from devstack.lab.benchmark import Benchmark, host_count, option, share, up_to
+from devstack.lab.benchmark import LEAST, Benchmark, host_count, option, share
 from devstack.lab.rows import ResultRow
 from devstack.lab.sync import load
 from devstack.lab.sync.load import MINUTE, ReportTimes, ScheduledReports
 from devstack.lab.sync.worker import PARTITION, ReplicaProgress, WorkerStart, digest, open_store, worker_task
 from devstack.lab.timing import Times
 from devstack.lab.worker_processes import WorkerProcesses
+from rpcapi.admin.argument import parse_number
 from rpcapi.cli.command import CommandFailed
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.redis import RedisStore
@@ -35,7 +36,7 @@ READ_COUNT = 1000  # log entries per read, as in the replica
 
 DELAY_BUDGET_MS, START_BUDGET_S, MEMORY_BUDGET_KB = 100.0, 2.0, 4.0
 BUDGET_FROM = 10_000  # with fewer hosts a worker's fixed memory outweighs that of the hosts
-minutes = up_to(24 * 60, "a number of minutes")
+minutes = parse_number(float, LEAST, 24 * 60)
 
 
 class SyncBenchmark(Benchmark):

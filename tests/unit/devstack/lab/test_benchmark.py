@@ -15,44 +15,14 @@ from rpcapi.cli.command import CommandFailed
 from tests.support import asking
 
 
-@pytest.mark.parametrize(("text", "number"), [("1", 1), ("200000", 200_000)])
-def test_count_is_parsed(text, number):
-    assert benchmark.host_count(text) == number
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", ""])
-def test_text_that_is_no_count_is_rejected(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="not a whole number of at least 1"):
-        benchmark.positive(text)
-
-
-def test_more_hosts_than_fit_into_memory_are_rejected():
-    with pytest.raises(argparse.ArgumentTypeError, match="200001 hosts are more than the maximum of 200000"):
-        benchmark.host_count("200001")
-
-
-@pytest.mark.parametrize(
-    ("text", "accepted"), [("1", True), ("0.001", True), ("0", False), ("1.01", False), ("x", False)]
-)
-def test_share_is_above_zero_and_up_to_one(text, accepted):
-    if accepted:
-        assert benchmark.share(text) == float(text)
-    else:
-        with pytest.raises(argparse.ArgumentTypeError, match="is not a share above 0 and up to 1"):
-            benchmark.share(text)
-
-
 def test_list_keeps_its_order_without_repetitions():
     assert benchmark.list_of(benchmark.positive)("3, 1,3,2") == [3, 1, 2]
     assert benchmark.names_of(("b", "a"), "a letter")("a,b,a") == ["a", "b"]
 
 
-@pytest.mark.parametrize("text", ["", "1,,2", "1,x"])
-def test_list_with_a_part_that_is_no_value_is_rejected(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number of at least 1"):
-        benchmark.list_of(benchmark.positive)(text)
+def test_list_with_a_part_that_is_no_value_is_rejected():
     with pytest.raises(argparse.ArgumentTypeError, match="is not a digit; use 1 or 2"):
-        benchmark.names_of(("1", "2"), "a digit")(text)
+        benchmark.names_of(("1", "2"), "a digit")("1,x")
 
 
 class Toy(benchmark.Benchmark):
@@ -138,35 +108,25 @@ def test_help_lists_the_benchmarks():
         assert f"  {arguments}" in out
 
 
-COUNT, SHARE = "is not a whole number of at least 1", "is not a share above 0"
-EXECUTORS = "eventlet or threading or metrics"
-
-
 @pytest.mark.parametrize(
     ("command", "option", "values", "error"),
     [
-        ("decide", "--hosts", ("0", "-4", "many"), COUNT),
-        ("decide", "--hosts", ("999999999",), "more than the maximum of 200000"),
-        ("nova", "--bursts", ("0",), COUNT),
-        ("nova", "--bursts", ("201",), "more than the maximum of 200"),
+        ("decide", "--hosts", ("0", "-4", "999999999"), "is not from 1 to 200000"),
+        ("decide", "--hosts", ("many", "1.5", ""), "invalid number value"),
+        ("nova", "--bursts", ("0", "50,201"), "is not from 1 to 200"),
         ("nova", "--parts", ("all",), "'all' is not a part"),
-        ("nova", "--schedulers", ("x",), COUNT),
+        ("nova", "--schedulers", ("x",), "invalid comma_separated value"),
         ("placement", "--sync", ("never",), "'never' is not a moment of a sync"),
-        ("race", "--fill", ("0", "1.5", "-1", "all"), SHARE),
-        ("rpc", "--batch", ("0", "1,x", ""), COUNT),
-        (
-            "rpc",
-            "--executors",
-            ("threading,asyncio",),
-            "'asyncio' is not an executor; use eventlet or threading or metrics",
-        ),
-        ("rpc", "--loads", ("0", "half"), COUNT),
-        ("rpc", "--loads", ("121",), "more than the maximum of 120"),
-        ("rpc", "--seconds", ("nan", "0", "-1", "inf", "soon"), "is not a number of seconds above 0 and up to 600"),
-        ("rpc", "--users", ("0", "-1", "many"), COUNT),
-        ("rpc", "--users", ("100001",), "more than the maximum of 100000"),
-        ("sync", "--minutes", ("0", "-1", "nan", "long", "1e9"), "is not a number of minutes above 0"),
-        ("trees", "--groups", ("1,0",), COUNT),
+        ("race", "--fill", ("0", "1.5", "-1", "nan"), "is not from 1e-06 to 1"),
+        ("race", "--fill", ("all",), "invalid number value"),
+        ("rpc", "--batch", ("0", "1,0"), "is not from 1"),
+        ("rpc", "--batch", ("1,x", "1,,2", ""), "invalid comma_separated value"),
+        ("rpc", "--executors", ("threading,asyncio",), "'asyncio' is not an executor; use eventlet or threading"),
+        ("rpc", "--loads", ("0", "121"), "is not from 1 to 120"),
+        ("rpc", "--seconds", ("nan", "0", "-1", "inf"), "is not from 1e-06 to 600"),
+        ("rpc", "--users", ("0", "-1", "100001"), "is not from 1 to 100000"),
+        ("sync", "--minutes", ("0", "-1", "nan", "1e9"), "is not from 1e-06 to 1440"),
+        ("trees", "--groups", ("1,0",), "is not from 1"),
     ],
 )
 def test_invalid_options_are_usage_errors(command, option, values, error, capsys):
