@@ -5,7 +5,6 @@ import argparse
 import itertools
 import os
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,7 @@ from devstack.lab.processor_time import descendant_cpu_seconds
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc.echo_service import TOPIC
 from devstack.lab.timing import Times, interleave, record_span, record_times
+from devstack.servers.process import poll
 from rpcapi import objects
 from rpcapi.admin import waiting
 from rpcapi.admin.session import Session
@@ -159,11 +159,12 @@ def boot_single(session: Session) -> str:
     """Boot a server, wait until it is ACTIVE or in ERROR, and return its uuid; raises CommandFailed."""
     server_uuid = str(uuid.uuid4())
     request_boot(session, [server_uuid])
-    deadline = time.monotonic() + BOOT_SECONDS
-    while waiting.fetch_instances(session, [server_uuid])[0].status not in exercise.FINAL_STATUSES:
-        if time.monotonic() > deadline:
-            raise CommandFailed(f"Server {server_uuid} was neither ACTIVE nor in ERROR after {BOOT_SECONDS:g} s")
-        time.sleep(POLL_SECONDS)
+
+    def is_final() -> bool:
+        return waiting.fetch_instances(session, [server_uuid])[0].status in exercise.FINAL_STATUSES
+
+    if not poll(is_final, BOOT_SECONDS, POLL_SECONDS):
+        raise CommandFailed(f"Server {server_uuid} was neither ACTIVE nor in ERROR after {BOOT_SECONDS:g} s")
     return server_uuid
 
 

@@ -16,8 +16,9 @@ from devstack.servers.errors import BinaryMissing, ServerError
 from devstack.servers.mariadb import mariadb_binary
 from devstack.servers.memcached import memcached_binary
 from devstack.servers.postgresql import postgresql_programs
-from devstack.servers.rabbitmq_binary import SYSTEM_PATH, rabbit_programs
+from devstack.servers.rabbitmq_binary import rabbit_programs
 from devstack.servers.redis_binary import Flavour, redis_binary
+from devstack.servers.server import SYSTEM_PATH
 from devstack.servers.zookeeper import zookeeper_classes
 
 APT = ["apt-get", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0", "-q"]

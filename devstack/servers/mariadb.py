@@ -2,7 +2,6 @@
 """Private MariaDB server in a run folder, on a Unix socket only."""
 
 import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -10,13 +9,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from devstack.deploy.users.folder import private_folder
-from devstack.servers.errors import BinaryMissing, ServerError
-from devstack.servers.process import ServerProcess
+from devstack.servers.errors import ServerError
+from devstack.servers.server import PrivateServer, find_program
 
-SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 DATABASE = "placement"
 START_SECONDS = 60.0
-STOP_SECONDS = 30.0
 INIT_SECONDS = 120.0
 # The server's own tables and rights, without test database and anonymous users.
 BOOTSTRAP = ("mysql_system_tables.sql", "mysql_system_tables_data.sql")
@@ -24,28 +21,18 @@ SCRIPTS = Path("/usr/share/mysql")
 
 
 def mariadb_binary() -> str:
-    program = shutil.which("mariadbd", path=SYSTEM_PATH)
-    if program is None:
-        raise BinaryMissing(
-            "No MariaDB server was found: install Debian's package (`apt-get install mariadb-server-core`)."
-        )
-    return program
+    return find_program("mariadbd", "mariadb-server-core", "MariaDB server")
 
 
-class MariadbServer:
+class MariadbServer(PrivateServer):
     """MariaDB server with empty `databases`; data, socket and log are in `folder` (mode 0700, grants all rights)."""
 
     def __init__(self, folder: Path, *, databases: Sequence[str] = (DATABASE,), settings: Sequence[str] = ()) -> None:
-        self.folder = folder.absolute()
+        super().__init__(folder, "mariadb", "mariadb")
         self._databases = tuple(databases)
         self._settings = tuple(settings)
         self._data = self.folder / "data"
         self._socket = self.folder / "mariadb.sock"
-        self._process = ServerProcess("mariadb", self.folder / "mariadb.pid", self.folder / "mariadb.log")
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
 
     def start(self) -> None:
         """Create missing databases, start, and wait until the server answers. On ServerError nothing runs."""
@@ -56,13 +43,6 @@ class MariadbServer:
             private_folder(self._data)
             self._bootstrap()
         self._process.start(self._command(), self.folder, self._answers, START_SECONDS)
-
-    def stop(self) -> None:
-        """Stop the server after it has written its data, if it runs."""
-        self._process.stop(STOP_SECONDS)
-
-    def kill(self) -> None:
-        self._process.kill()
 
     def url(self, database: str = DATABASE) -> str:
         """Return a database's URL for SQLAlchemy with PyMySQL."""

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -14,13 +13,13 @@ from urllib.parse import quote
 from devstack.deploy.users.folder import private_folder, write_private
 from devstack.servers.errors import BinaryMissing, ServerError
 from devstack.servers.ports import LOOPBACK
-from devstack.servers.process import POLL, ServerProcess, start_ticks
+from devstack.servers.process import poll, start_ticks
+from devstack.servers.server import PrivateServer
 
 PROGRAMS_ROOT = "/usr/lib/postgresql"  # Debian has one folder per version
 USER = "gantt"
 DATABASE = "gantt"
 START_SECONDS = 60.0
-STOP_SECONDS = 30.0
 INIT_SECONDS = 120.0
 PARENT = 1  # field of /proc/PID/stat after the command's name and the state
 # Access to the folder, which only its owner has, gives all rights.
@@ -35,22 +34,16 @@ def postgresql_programs() -> Path:
     return max(folders, key=lambda path: float(path.parent.name))
 
 
-class PostgresqlServer:
+class PostgresqlServer(PrivateServer):
     """PostgreSQL server, optionally with a loopback `port`; all its files are in `folder` (mode 0700)."""
 
     def __init__(
         self, folder: Path, *, settings: Sequence[str] = (), port: int | None = None, name: str = "postgresql"
     ) -> None:
+        super().__init__(folder, "postgresql", name)
         self.port = port
-        self.folder = folder.absolute()
         self.settings = tuple(settings)
-        self.name = name
         self._data = self.folder / "data"
-        self._process = ServerProcess(name, self.folder / "postgresql.pid", self.folder / "postgresql.log")
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
 
     def start(self) -> None:
         """Create a missing database, start, and wait until the server answers. On ServerError nothing runs."""
@@ -74,27 +67,25 @@ class PostgresqlServer:
     def stop(self) -> None:
         """Close all sessions, and stop the server after it has written its data, if it runs."""
         self._process.signal(signal.SIGINT)
-        self._process.stop(STOP_SECONDS)
+        super().stop()
 
     def kill(self) -> None:
         """Kill the server and its sessions with SIGKILL, as in a machine crash. Raises ServerError if one stays."""
         sessions = {session: start_ticks(session) for session in self.sessions()}
         self._process.kill()
         _signal(sessions, signal.SIGKILL)
-        deadline = time.monotonic() + STOP_SECONDS
-        while any(started is not None and start_ticks(session) == started for session, started in sessions.items()):
-            if time.monotonic() > deadline:
-                raise ServerError(f"Sessions of {self.name} did not end on SIGKILL; check what blocks them.")
-            time.sleep(POLL)
+        started = {session: ticks for session, ticks in sessions.items() if ticks is not None}
+        if not poll(lambda: all(start_ticks(pid) != ticks for pid, ticks in started.items()), self.STOP_SECONDS):
+            raise ServerError(f"Sessions of {self.name} did not end on SIGKILL; check what blocks them.")
 
     def pause(self) -> None:
         """Suspend the server, which starts no sessions meanwhile, and its sessions, until `resume`."""
-        self._process.signal(signal.SIGSTOP)
+        super().pause()
         _signal(self.sessions(), signal.SIGSTOP)
 
     def resume(self) -> None:
         _signal(self.sessions(), signal.SIGCONT)
-        self._process.signal(signal.SIGCONT)
+        super().resume()
 
     def promote(self) -> None:
         self._run([*_unprivileged(), str(postgresql_programs() / "pg_ctl"), "promote", "-D", str(self._data), "-w"])

@@ -19,6 +19,16 @@ PRIVATE_UMASK = 0o077
 LOG_TAIL = 800
 
 
+def poll(ready: Callable[[], bool], seconds: float, pause: float = POLL) -> bool:
+    """Wait until `ready()`, at most so long; return whether it was."""
+    deadline = time.monotonic() + seconds
+    while not ready():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(pause)
+    return True
+
+
 def start_ticks(pid: int) -> int | None:
     """Return when the process started, in clock ticks since boot; None if it has ended or is a zombie."""
     fields = _stat(pid)
@@ -154,7 +164,7 @@ class ServerProcess:
         if group is not None and has_ended:
             # The remaining members were not signalled so far.
             _signal_group(group, signal.SIGTERM)
-            has_ended = _wait_group_exit(group, deadline)
+            has_ended = poll(lambda: not members(group), deadline - time.monotonic())
         if group is not None and not has_ended:
             _signal_group(group, signal.SIGKILL)
         self.kill()
@@ -182,11 +192,7 @@ class ServerProcess:
         return False
 
     def _wait_exit(self, deadline: float) -> bool:
-        while self.pid is not None:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(POLL)
-        return True
+        return poll(lambda: self.pid is None, deadline - time.monotonic())
 
     def _reap(self) -> None:
         if self._child is not None and self._child.poll() is not None:
@@ -222,11 +228,3 @@ def stop_together(processes: Sequence[ServerProcess], seconds: float) -> None:
 def _signal_group(group: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, number)
-
-
-def _wait_group_exit(group: int, deadline: float) -> bool:
-    while members(group):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(POLL)
-    return True

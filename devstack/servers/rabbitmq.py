@@ -20,7 +20,8 @@ from devstack.deploy.users.rabbitmq_users import ADMIN, definitions
 from devstack.servers.errors import ServerNotReady
 from devstack.servers.ports import LOOPBACK, answers, free_port, require_free
 from devstack.servers.process import ServerProcess
-from devstack.servers.rabbitmq_binary import SYSTEM_PATH, rabbit_programs
+from devstack.servers.rabbitmq_binary import rabbit_programs
+from devstack.servers.server import SYSTEM_PATH
 from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST, RabbitUser
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 

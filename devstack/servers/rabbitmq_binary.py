@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devstack.servers.errors import BinaryMissing
+from devstack.servers.server import SYSTEM_PATH
 
 # Not the wrapper in /usr/sbin, which requires user `rabbitmq` and the system's folders.
 SERVER_SCRIPT = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 """Private redis-server in a run folder: on a Unix socket, and optionally on a loopback port."""
 
 import os
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -14,18 +13,17 @@ from devstack.deploy.users.folder import Passwords, private_folder, write_privat
 from devstack.deploy.users.redis_users import ADMIN, RedisUser, acl_file
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK, require_free
-from devstack.servers.process import ServerProcess
 from devstack.servers.redis_binary import redis_binary
+from devstack.servers.server import PrivateServer
 
 AppendFsync = Literal["no", "everysec", "always"]
 
 # The kernel's limit for the path of a Unix socket, without the final zero.
 SOCKET_PATH_LIMIT = 107
 START_SECONDS = 30.0
-STOP_SECONDS = 30.0
 
 
-class RedisServer:
+class RedisServer(PrivateServer):
     """Redis server; configuration, users, data and log are in `folder` (mode 0700).
 
     Args:
@@ -52,21 +50,15 @@ class RedisServer:
         settings: Sequence[str] = (),
         name: str = "redis-server",
     ) -> None:
-        self.folder = folder.absolute()
+        super().__init__(folder, "redis", name)
         self.binary = binary
         self.appendonly = appendonly
         self.port = port
         self.users = tuple(users)
         self.replica_of = replica_of
-        self.name = name
         self.socket = self.folder / "redis.sock"
         self.settings = tuple(settings)
         self.passwords: Passwords = passwords or (replica_of.passwords if replica_of else Passwords(self.folder))
-        self._process = ServerProcess(name, self.folder / "redis.pid", self.folder / "redis.log")
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
 
     def start(self) -> None:
         """Start, and wait until the server answers, a replica with its primary's data. On ServerError nothing runs."""
@@ -83,20 +75,6 @@ class RedisServer:
         # With the socket of a killed server, the new one would appear ready too early.
         self.socket.unlink(missing_ok=True)
         self._process.start([str(binary), str(self.folder / "redis.conf")], self.folder, self._answers, START_SECONDS)
-
-    def stop(self) -> None:
-        """Stop the server after it has written its data, if it runs."""
-        self._process.stop(STOP_SECONDS)
-
-    def kill(self) -> None:
-        self._process.kill()
-
-    def pause(self) -> None:
-        """Suspend the server, as on a machine that swaps or is cut off; the kernel still accepts connections."""
-        self._process.signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        self._process.signal(signal.SIGCONT)
 
     def restart(self) -> None:
         self.stop()

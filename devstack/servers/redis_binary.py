@@ -10,8 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from devstack.servers.errors import BinaryMissing
-
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin"
+from devstack.servers.server import SYSTEM_PATH
 
 
 class Flavour(StrEnum):

@@ -2,7 +2,6 @@
 """Private Redis Cluster on loopback: primaries with a replica each."""
 
 import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from devstack.deploy.users.redis_users import REPLICA, RedisUser
 from devstack.servers import ports
 from devstack.servers.errors import ServerError, ServerNotReady
 from devstack.servers.ports import LOOPBACK
-from devstack.servers.process import POLL
+from devstack.servers.process import poll
 from devstack.servers.redis import AppendFsync, RedisServer
 
 NODE_TIMEOUT_MS = 1000  # silence after which other nodes consider a node dead; the time to join depends on it
@@ -138,11 +137,8 @@ class RedisCluster:
         return len(slots) == self._primaries and all(len(owners) == 2 for _first, _last, *owners in slots)
 
     def _wait(self, what: str, ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + JOIN_SECONDS
-        while not ready():
-            if time.monotonic() > deadline:
-                raise ServerNotReady(f"The nodes of the cluster in {self.folder} do not {what}; see their logs there.")
-            time.sleep(POLL)
+        if not poll(ready, JOIN_SECONDS):
+            raise ServerNotReady(f"The nodes of the cluster in {self.folder} do not {what}; see their logs there.")
 
 
 def _ask(node: RedisServer, *command: Any) -> Any:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private primary with replicas, monitored and failed over by sentinels, on loopback."""
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,9 +10,10 @@ from devstack.deploy.users.folder import Passwords, private_folder, write_privat
 from devstack.deploy.users.redis_users import ADMIN, PEER, REPLICA, SENTINEL, SENTINEL_READER, RedisUser, acl_file
 from devstack.servers.errors import ServerError, ServerNotReady
 from devstack.servers.ports import LOOPBACK, free_port
-from devstack.servers.process import POLL, ServerProcess
+from devstack.servers.process import poll
 from devstack.servers.redis import AppendFsync, RedisServer
 from devstack.servers.redis_binary import redis_binary
+from devstack.servers.server import PrivateServer
 
 SERVICE = "gantt"
 DOWN_MS = 1000  # silence after which a sentinel considers a server down
@@ -23,7 +23,7 @@ START_SECONDS = 30.0
 WATCH_SECONDS = 60.0
 
 
-class Sentinel:
+class Sentinel(PrivateServer):
     """Redis Sentinel. Its state is in its configuration file, which begins with ``settings``."""
 
     def __init__(
@@ -36,18 +36,13 @@ class Sentinel:
         *,
         down_ms: int = DOWN_MS,
     ) -> None:
-        self.folder = folder
+        super().__init__(folder, "sentinel", f"the sentinel in {folder}")
         self.port = free_port()
         self._binary = binary
         self._primary = primary
         self._quorum = quorum
         self._settings = tuple(settings)
         self._down_ms = down_ms
-        self._process = ServerProcess(f"the sentinel in {folder}", folder / "sentinel.pid", folder / "sentinel.log")
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
 
     def start(self) -> None:
         """Start, the first time with a new configuration. Raises ServerError."""
@@ -59,9 +54,6 @@ class Sentinel:
                 users = acl_file((SENTINEL_READER, PEER, ADMIN), self._primary.passwords)
                 write_private(self.folder / "users.acl", users)
         self._process.start([str(self._binary), str(conf), "--sentinel"], self.folder, self._answers, START_SECONDS)
-
-    def kill(self) -> None:
-        self._process.kill()
 
     def client(self) -> redis.Redis:
         user = ADMIN.name if self._primary.users else None
@@ -194,8 +186,5 @@ class SentinelGroup:
         return all(sentinel.knows_all(len(self.sentinels), replicas) for sentinel in self.sentinels)
 
     def _wait(self, what: str, ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + WATCH_SECONDS
-        while not ready():
-            if time.monotonic() > deadline:
-                raise ServerNotReady(f"The sentinels in {self.folder} have not {what}; see their logs there.")
-            time.sleep(POLL)
+        if not poll(ready, WATCH_SECONDS):
+            raise ServerNotReady(f"The sentinels in {self.folder} have not {what}; see their logs there.")

@@ -8,14 +8,12 @@ from pathlib import Path
 from devstack.deploy.users.folder import private_folder, write_private
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port, require_free
-from devstack.servers.process import ServerProcess
-from devstack.servers.redis_binary import SYSTEM_PATH
+from devstack.servers.server import SYSTEM_PATH, PrivateServer
 
 CLASSES = Path("/usr/share/java/zookeeper.jar")  # its manifest lists all other required archives
 MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
 TICK_MS = 500  # session time-outs are 2 to 20 ticks
 START_SECONDS = 60.0
-STOP_SECONDS = 20.0
 
 
 def zookeeper_classes() -> Path:
@@ -25,18 +23,12 @@ def zookeeper_classes() -> Path:
     return CLASSES
 
 
-class ZooKeeperServer:
+class ZooKeeperServer(PrivateServer):
     """ZooKeeper server; configuration, data and log are in `folder` (mode 0700). Sessions survive restarts."""
 
     def __init__(self, folder: Path, *, port: int | None = None, name: str = "zookeeper") -> None:
-        self.folder = folder.absolute()
+        super().__init__(folder, "zookeeper", name)
         self.port = port or free_port()
-        self.name = name
-        self._process = ServerProcess(name, self.folder / "zookeeper.pid", self.folder / "zookeeper.log")
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
 
     def start(self) -> None:
         """Start, and wait until it answers. On ServerError nothing runs."""
@@ -48,13 +40,6 @@ class ZooKeeperServer:
         java = shutil.which("java", path=SYSTEM_PATH) or "java"
         command = [java, "-Xmx128m", "-XX:+UseSerialGC", "-cp", str(classes), MAIN, str(self.folder / "zoo.cfg")]
         self._process.start(command, self.folder, self._answers, START_SECONDS)
-
-    def stop(self) -> None:
-        """Stop the server if it runs. Its data stays."""
-        self._process.stop(STOP_SECONDS)
-
-    def kill(self) -> None:
-        self._process.kill()
 
     def url(self) -> str:
         """Return the address in the form of [service_group] backend_url."""

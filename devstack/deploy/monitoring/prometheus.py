@@ -2,13 +2,11 @@
 """Configuration of a Prometheus that scrapes the daemons of a development cluster, and its programs."""
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from devstack.servers.errors import BinaryMissing
+from devstack.servers import server
 from devstack.servers.ports import LOOPBACK
-from devstack.servers.redis_binary import SYSTEM_PATH
 
 RULES = Path(__file__).with_name("alerts.yml")
 SCRAPE_INTERVAL = "5s"
@@ -16,10 +14,7 @@ SCRAPE_INTERVAL = "5s"
 
 def find_program(name: str) -> str:
     """Return the path of `prometheus` or `promtool`. Raises BinaryMissing."""
-    program = shutil.which(name, path=SYSTEM_PATH)
-    if program is None:
-        raise BinaryMissing(f"No {name} was found: install Debian's package (`apt-get install prometheus`).")
-    return program
+    return server.find_program(name, "prometheus")
 
 
 def configuration(ports: Mapping[str, int]) -> str:

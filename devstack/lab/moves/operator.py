@@ -3,10 +3,10 @@
 
 import argparse
 import io
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
+from devstack.servers.process import poll
 from rpcapi import errors
 from rpcapi.admin.session import Session
 from rpcapi.cli.audit import AuditCluster
@@ -46,7 +46,7 @@ class LabOperator:
                 return False
             return True
 
-        if not _poll(is_fenced, FENCE_SECONDS):
+        if not poll(is_fenced, FENCE_SECONDS, POLL_SECONDS):
             raise CommandFailed(f"Host {host} still counts as up after {FENCE_SECONDS:g} s")
 
     def audit(self) -> list[str]:
@@ -57,7 +57,7 @@ class LabOperator:
             rows[:] = self._execute(AuditCluster, "--pause", AUDIT_PAUSE)
             return not rows
 
-        _poll(agree, AUDIT_SECONDS)
+        poll(agree, AUDIT_SECONDS, POLL_SECONDS)
         return _sentences(rows)
 
     def _execute(self, command: Any, *arguments: str) -> list[Any]:
@@ -70,12 +70,3 @@ class LabOperator:
 
 def _sentences(rows: Iterable[Iterable[Any]]) -> list[str]:
     return [": ".join(str(machine_value(cell)) for cell in row) for row in rows]
-
-
-def _poll(is_done: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not is_done():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(POLL_SECONDS)
-    return True

@@ -15,11 +15,11 @@ from devstack.lab.chaos.deployment import ChaosCluster
 from devstack.lab.chaos.faults.fault import RECORDS, STORE, Fault, limit_files
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK, free_port
+from devstack.servers.process import poll
 from devstack.servers.redis import RedisServer
 from devstack.servers.sentinel import SentinelGroup
 
 FAILOVER_SECONDS = 60.0
-POLL = 0.05
 ROLE_SECONDS, ROLE_POLL = 5.0, 0.5
 
 
@@ -78,10 +78,7 @@ class StoreFailedOver(_StoreFault):
         return f"from {self.old.folder.name}"
 
     def heal(self) -> bool:
-        deadline = time.monotonic() + FAILOVER_SECONDS
-        while self.group.primary() is self.old and time.monotonic() < deadline:
-            time.sleep(POLL)
-        occurred = self.group.primary() is not self.old
+        occurred = poll(lambda: self.group.primary() is not self.old, FAILOVER_SECONDS)
         restore_roles(self.group)
         return occurred
 

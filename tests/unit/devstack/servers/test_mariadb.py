@@ -4,12 +4,13 @@
 import pytest
 
 from devstack.servers import mariadb
+from devstack.servers import server as programs
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.mariadb import MariadbServer
 
 
 def test_missing_server_says_how_to_install_it(monkeypatch, tmp_path):
-    monkeypatch.setattr(mariadb, "SYSTEM_PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path))
     with pytest.raises(BinaryMissing, match="apt-get install mariadb-server-core"):
         mariadb.mariadb_binary()
 
@@ -17,7 +18,7 @@ def test_missing_server_says_how_to_install_it(monkeypatch, tmp_path):
 def test_server_listens_on_its_socket_only(monkeypatch, tmp_path):
     program = tmp_path / "mariadbd"
     program.touch(mode=0o700)
-    monkeypatch.setattr(mariadb, "SYSTEM_PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path))
     server = MariadbServer(tmp_path / "a b", settings=["--innodb-flush-log-at-trx-commit=1"])
     command = server._command()
     assert command[0] == str(program)
