@@ -89,8 +89,13 @@ class PrivateCluster:
         self.cluster.overrides = {**self.cluster.overrides, "scheduler": scheduler}
         self.cluster.write_confs()
 
-    def start_daemon(self, name: str) -> None:
-        _start_and_wait(self.cluster.daemons[name], lambda: self.cluster.start_daemon(name))
+    def start_daemon(self, name: str) -> int:
+        """Start a daemon, and return its process id when all its workers serve; raises ServerNotReady."""
+        daemon = self.cluster.daemons[name]
+        _start_and_wait(daemon, lambda: self.cluster.start_daemon(name))
+        if daemon.pid is None:
+            raise ServerError(f"gantt-{name} ended; see {daemon.log}.")
+        return daemon.pid
 
     @contextlib.contextmanager
     def paused_daemon(self, name: str) -> Iterator[None]:

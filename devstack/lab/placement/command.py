@@ -106,22 +106,35 @@ class _Comparison:
         with contextlib.ExitStack() as stack:
             self._served = self._connect(stack, self._gantt)
             self._peer = None if self._placement is None else self._connect(stack, self._placement)
-            yield from self._candidates("candidates", CANDIDATES, CANDIDATES_BUDGET, EMPTY_BUDGET)
-            yield from self._candidates("candidates for five devices", DEVICE_CANDIDATES, DEVICES_BUDGET, None)
+            ask, size = ServerCalls.candidates, self._calls
+            yield from self._get("candidates", CANDIDATES, ask, size, budgets=(CANDIDATES_BUDGET, EMPTY_BUDGET))
+            yield from self._get(
+                "candidates for five devices", DEVICE_CANDIDATES, ask, size, budgets=(DEVICES_BUDGET, None)
+            )
             yield from self._allocations()
-            yield from self._list()
+            memory = {"kb_per_provider": self._gantt.bytes_per_provider / 1e3}
+            yield from self._get("list of providers", LIST, ServerCalls.get, LISTS, figures=memory)
         if self._placement is not None:
             yield self._rates(self._placement)
 
     def _connect(self, stack: contextlib.ExitStack, server: GanttPlacement | ServedPlacement) -> ServerCalls:
         return stack.enter_context(contextlib.closing(ServerCalls(server.port, self._cloud.flat, server.used)))
 
-    def _candidates(self, question: str, path: str, budget: float, least_budget: float | None) -> Iterator[ResultRow]:
+    def _get(
+        self,
+        question: str,
+        path: str,
+        calls: ServedCalls,
+        size: int,
+        *,
+        budgets: tuple[float | None, float | None] = (None, None),
+        figures: Figures | None = None,
+    ) -> Iterator[ResultRow]:
         body = self._served.read(path)
         with _empty_server(body) as client:
             least = reconnecting(client, lambda: client.get(path))
-            times = self._alternate(partial(ServerCalls.candidates, path=path), least, self._calls, 1)
-        yield from self._rows(question, times, budget, least_budget, {"answer_kb": len(body) / 1e3})
+            times = self._alternate(partial(calls, path=path), least, size, 1)
+        yield from self._rows(question, times, budgets, {"answer_kb": len(body) / 1e3, **(figures or {})})
 
     def _allocations(self) -> Iterator[ResultRow]:
         hosts, store = itertools.cycle(self._cloud.flat), self._gantt.store
@@ -135,15 +148,7 @@ class _Comparison:
                     raise CommandFailed(f"The store refused an allocation: {refusal}")
 
             times = self._alternate(ServerCalls.allocate, reconnecting(client, allocate), self._calls, PEER_CLAIMS)
-        yield from self._rows("PUT allocations", times, ALLOCATE_BUDGET, BARE_BUDGET, {})
-
-    def _list(self) -> Iterator[ResultRow]:
-        body = self._served.read(LIST)
-        with _empty_server(body) as client:
-            least = reconnecting(client, lambda: client.get(LIST))
-            times = self._alternate(partial(ServerCalls.get, path=LIST), least, LISTS, 1)
-        figures = {"answer_kb": len(body) / 1e3, "kb_per_provider": self._gantt.bytes_per_provider / 1e3}
-        yield from self._rows("list of providers", times, None, None, figures)
+        yield from self._rows("PUT allocations", times, (ALLOCATE_BUDGET, BARE_BUDGET), {})
 
     def _alternate(self, calls: ServedCalls, least: TimedCalls, size: int, peer_size: int) -> dict[str, Times]:
         """Time the same calls of each server; ``peer_size`` is the number of Placement's in a block."""
@@ -159,18 +164,19 @@ class _Comparison:
         self,
         question: str,
         times: Mapping[str, Times],
-        budget: float | None,
-        least_budget: float | None,
+        budgets: tuple[float | None, float | None],
         figures: Figures,
     ) -> Iterator[ResultRow]:
+        """Yield the rows of Placement / ours and of ours / least, with a budget each."""
         figures = {**{f"{name}_p50_ms": measured.p50_us / 1e3 for name, measured in times.items()}, **figures}
-        ours_us, is_large = times["ours"].p50_us, self._cloud.hosts >= BUDGET_FROM
+        ours_us = times["ours"].p50_us
+        budget, least_budget = budgets if self._cloud.hosts >= BUDGET_FROM else (None, None)
         name = f"{question}, {self._cloud.hosts} hosts, sync each {self._promise}"
         if "theirs" in times:
             ratio = times["theirs"].p50_us / ours_us
-            yield ResultRow(f"{name}: Placement / ours", ratio, budget if is_large else None, "at least", figures)
+            yield ResultRow(f"{name}: Placement / ours", ratio, budget, "at least", figures)
         ratio = ours_us / times["least"].p50_us
-        yield ResultRow(f"{name}: ours / least", ratio, least_budget if is_large else None, "at most", figures)
+        yield ResultRow(f"{name}: ours / least", ratio, least_budget, "at most", figures)
 
     def _rates(self, placement: ServedPlacement) -> ResultRow:
         """Compare allocations for a second of the servers' processor time."""

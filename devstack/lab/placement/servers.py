@@ -3,23 +3,24 @@
 
 import contextlib
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from devstack.deploy.users.folder import write_private
+from devstack.cluster_size import ClusterSize
+from devstack.confs import PARTITION
 from devstack.lab import partitions
 from devstack.lab.peers import side
 from devstack.lab.placement.client import HttpClient
 from devstack.lab.placement.cloud import Cloud
-from devstack.lab.private_servers import running_mariadb, running_redis
+from devstack.lab.private_cluster import running
+from devstack.lab.private_servers import running_mariadb
 from devstack.lab.processor_time import resident_bytes
+from devstack.layout import PLACEMENT
 from devstack.peer_environments import PLACEMENT_SERVER
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import free_port
-from devstack.servers.process import ServerProcess
 from devstack.servers.redis import AppendFsync
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
@@ -27,11 +28,7 @@ from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, ProviderChange, Refusal, SetInventories, SetTraits
 from scheduler_svc.store.redis import RedisStore
 
-PARTITION = "lab"
-START_SECONDS = 120.0
-STOP_SECONDS = 30.0
 BATCH = 500  # consumers of one call
-SERVES = " serves http"  # what each worker logs once it is ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,44 +49,19 @@ class GanttPlacement:
 @contextlib.contextmanager
 def run_gantt(cloud: Cloud, workers: int, fsync: AppendFsync) -> Iterator[GanttPlacement]:
     """Start the store and the API with the cloud in it; raises ServerError."""
+    size, workers_option = ClusterSize(placement_port=0), {"placement": {"placement": {"workers": workers}}}
     with (
-        running_redis(fsync) as server,
-        partitions.opened(server.url(), PARTITION) as store,
+        running(size, fsync, workers_option) as private_cluster,
+        partitions.opened(private_cluster.store_url, PARTITION) as store,
     ):
-        with _api(server.folder, server.url(), workers) as (process, _):
-            empty_bytes = resident_bytes(_pid(process))
+        empty_bytes = resident_bytes(private_cluster.start_daemon(PLACEMENT))
+        private_cluster.stop_daemons()
         _fill(store, cloud)
-        with _api(server.folder, server.url(), workers) as (process, port):
-            grown = resident_bytes(_pid(process)) - empty_bytes
-            assert server.pid is not None  # noqa: S101 - it is running
-            yield GanttPlacement(port, store, (_pid(process), server.pid), grown / workers / cloud.size)
-
-
-@contextlib.contextmanager
-def _api(folder: Path, store_url: str, workers: int) -> Iterator[tuple[ServerProcess, int]]:
-    port = free_port()
-    conf = folder / "placement.conf"
-    write_private(
-        conf,
-        f"[rpc]\npartition = {PARTITION}\n[store]\nurl = {store_url}\n[api]\nauth_strategy = noauth2\n"
-        f"[placement]\nport = {port}\nworkers = {workers}\n",
-    )
-    log = folder / "placement.log"
-    log.unlink(missing_ok=True)
-    process = ServerProcess("gantt-placement", folder / "placement.pid", log)
-    command = [sys.executable, "-m", "scheduler_svc.cmd.placement", "--config-file", str(conf)]
-    process.start(command, folder, lambda: log.read_text(errors="replace").count(SERVES) >= workers, START_SECONDS)
-    try:
-        yield process, port
-    finally:
-        process.stop(STOP_SECONDS)
-
-
-def _pid(process: ServerProcess) -> int:
-    pid = process.pid
-    if pid is None:
-        raise ServerError(f"{process.name} has ended; see {process.log}.")
-    return pid
+        api_pid, store_pid = private_cluster.start_daemon(PLACEMENT), private_cluster.cluster.store.pid
+        port = private_cluster.cluster.size.placement_port
+        assert port is not None and store_pid is not None  # noqa: S101 - both run
+        grown = resident_bytes(api_pid) - empty_bytes
+        yield GanttPlacement(port, store, (api_pid, store_pid), grown / workers / cloud.size)
 
 
 def _fill(store: RedisStore, cloud: Cloud) -> None:

@@ -20,5 +20,5 @@ def test_missing_nova_is_reported_with_the_command_that_installs_it(monkeypatch,
 
 def test_bursts_are_as_large_as_fits_twice():
     assert burst_size("200") == 200
-    with pytest.raises(argparse.ArgumentTypeError, match="201 servers are more than the maximum of 200"):
+    with pytest.raises(argparse.ArgumentTypeError, match="201 is not from 1 to 200"):
         burst_size("201")
