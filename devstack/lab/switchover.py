@@ -3,6 +3,7 @@
 
 import argparse
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -59,13 +60,7 @@ class PlacementCloud:
         tables.METADATA.create_all(engine)
         with engine.begin() as connection:
             for table, rows in self._rows():
-                batch: list[Row] = []
-                for row in rows:
-                    batch.append(row)
-                    if len(batch) == BATCH:
-                        connection.execute(insert(table), batch)
-                        batch = []
-                if batch:
+                while batch := list(itertools.islice(rows, BATCH)):
                     connection.execute(insert(table), batch)
 
     def change(self, one_of: int) -> None:

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Observers that write to the history what the services do not say: guests on disk, writes of claims in Redis."""
 
+import contextlib
 import json
 import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import redis
 
 from devstack.lab.chaos.claim_model import SOURCE
-from devstack.lab.chaos.final_state import Allocations
+from devstack.lab.chaos.final_state import Allocations, GuestFile
 from devstack.lab.chaos.history import HistoryWriter
-from devstack.lab.chaos.stored_state import host_folders, host_name
+from devstack.lab.chaos.stored_state import host_folders, read_guest
 from devstack.servers.redis import RedisServer
 
 SCAN_SECONDS = 0.05
@@ -22,17 +23,7 @@ RETRY_SECONDS = 0.2
 COARSE_NS = 100_000_000  # a change so soon after another one may leave the same modification time
 
 
-class _File(NamedTuple):
-    """A guest's file; each change makes a new inode."""
-
-    inode: int
-    uuid: str
-    attempt: int
-    is_running: bool
-
-
-# Running guests by file name.
-Running = dict[str, _File]
+Running = dict[str, tuple[int, GuestFile]]  # inode and guest by file name: each change makes a new inode
 
 
 class GuestObserver:
@@ -73,37 +64,37 @@ class GuestObserver:
         before, now = self._running.get(folder, {}), dict(_files(folder / "guests"))
         running: Running = {}
         for name, inode in now.items():
-            if name in before and before[name].inode == inode:
+            if name in before and before[name][0] == inode:
                 running[name] = before[name]
                 continue
-            file = _read(folder, name, inode)
-            if file is not None:
-                running[name] = file
+            guest = _read(folder, name)
+            if guest is not None:
+                running[name] = inode, guest
         self._running[folder] = running
         if is_settled and len(running) == len(now):
             self._unchanged[folder] = modified_ns
-        for name, file in before.items():
-            if running.get(name) != file:
-                self._record(folder, file, True, ())
-        for name, file in running.items():
-            if before.get(name) != file:
-                self._record(folder, file, False, list(self._copies(folder, name)))
+        for name, entry in before.items():
+            if running.get(name) != entry:
+                self._record(entry[1], True, ())
+        for name, entry in running.items():
+            if before.get(name) != entry:
+                self._record(entry[1], False, list(self._copies(folder, name)))
 
     def _copies(self, folder: Path, name: str) -> Iterator[str]:
         """Yield other running guests of a running instance; their files are read after this one."""
-        guest = self._running[folder][name]
+        _, guest = self._running[folder][name]
         if not guest.is_running:
             return
         for other, files in self._running.items():
-            copies = [key for key, file in files.items() if file.uuid == guest.uuid and (other, key) != (folder, name)]
-            for copy in copies:
-                file = _read(other, copy, 0)
-                if file is not None and file.is_running:
-                    yield f"attempt {file.attempt} on {host_name(other)}"
+            copies = [key for key, (_, file) in files.items() if file.uuid == guest.uuid]
+            for key in copies:
+                copy = _read(other, key) if (other, key) != (folder, name) else None
+                if copy is not None and copy.is_running:
+                    yield f"attempt {copy.attempt} on {copy.host}"
 
-    def _record(self, folder: Path, file: _File, ended: bool, others: Sequence[str]) -> None:
+    def _record(self, guest: GuestFile, ended: bool, others: Sequence[str]) -> None:
         self._history.sighting(
-            "guest", host=host_name(folder), uuid=file.uuid, attempt=file.attempt, ended=ended, others=list(others)
+            "guest", host=guest.host, uuid=guest.uuid, attempt=guest.attempt, ended=ended, others=list(others)
         )
 
 
@@ -124,12 +115,10 @@ def _files(folder: Path) -> Iterator[tuple[str, int]]:
         return
 
 
-def _read(folder: Path, name: str, inode: int) -> _File | None:
-    try:
-        raw = json.loads((folder / "guests" / f"{name}.json").read_text())
-    except (FileNotFoundError, ValueError):
-        return None
-    return _File(inode, raw["uuid"], int(raw["attempt"]), not raw.get("is_off") and not raw.get("is_paused"))
+def _read(folder: Path, name: str) -> GuestFile | None:
+    with contextlib.suppress(ValueError):
+        return read_guest(folder / "guests" / f"{name}.json")
+    return None
 
 
 class ClaimObserver:

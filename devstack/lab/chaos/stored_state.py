@@ -46,14 +46,21 @@ def _guests_of(folder: Path) -> Iterator[GuestFile]:
     for path in sorted((folder / "guests").glob("*.json")):
         if path.name.startswith("."):
             continue
-        try:
-            raw = json.loads(path.read_text())
-        except FileNotFoundError:
-            continue  # stopped meanwhile
-        except ValueError as why:
-            raise ValueError(f"{path} is not a guest file: {why}") from why
-        power = raw.get("is_off", False), raw.get("is_paused", False)
-        yield GuestFile(host_name(folder), raw["uuid"], raw["attempt"], raw["name"], *power)
+        guest = read_guest(path)
+        if guest is not None:
+            yield guest
+
+
+def read_guest(path: Path) -> GuestFile | None:
+    """Return the guest of a file, None if it has vanished; raises ValueError."""
+    try:
+        raw = json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
+    except ValueError as why:
+        raise ValueError(f"{path} is not a guest file: {why}") from why
+    power = raw.get("is_off", False), raw.get("is_paused", False)
+    return GuestFile(host_name(path.parents[1]), raw["uuid"], raw["attempt"], raw["name"], *power)
 
 
 def _attempts_of(folder: Path) -> list[JournalledAttempt]:

@@ -16,7 +16,7 @@ from devstack.lab.replay.arrivals import TraceSummary
 from devstack.lab.replay.observer import ReplayObserver
 from devstack.lab.replay.policies import ReplayPolicy
 from devstack.lab.replay.scenario import Oracle, Placer, ReplayRun, TraceReplay
-from devstack.lab.replay.trace import SyntheticTrace, Trace, TraceFile
+from devstack.lab.replay.trace import Trace, synthetic_trace, trace_file
 from devstack.lab.rows import ResultRow
 from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import CommandFailed
@@ -114,7 +114,7 @@ def _make_setup(args: argparse.Namespace) -> ReplaySetup:
     path = args.trace if args.trace is not None or args.synthetic or not AZURE_TRACE.exists() else AZURE_TRACE
     if path is None and limit is None:
         raise CommandFailed("The generated trace is endless: give a --limit")
-    trace: Trace = SyntheticTrace(limit or 0, args.seed) if path is None else TraceFile(path)
+    trace = synthetic_trace(limit or 0, args.seed) if path is None else trace_file(path)
     summary = arrivals.summarize(trace, limit)
     try:
         size = args.hosts or arrivals.required_hosts(

@@ -4,10 +4,11 @@
 import math
 import random
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
 
 from devstack.workload import MIB_PER_GB, read_trace
 from rpcapi.resources.inventory import MAX_AMOUNT
@@ -36,30 +37,17 @@ class TraceServer:
     ends: float | None
 
 
-class Trace(Protocol):
-    """A source of servers that can be read repeatedly with the same result."""
+class Trace(NamedTuple):
+    """Name, and a function that yields the servers in order of arrival, each time the same; it raises TraceError."""
 
-    @property
-    def name(self) -> str:
-        """The trace's name."""
-
-    def servers(self) -> Iterator[TraceServer]:
-        """Yield the servers, in order of arrival; raises TraceError."""
+    name: str
+    servers: Callable[[], Iterator[TraceServer]]
 
 
-@dataclass(frozen=True, slots=True)
-class TraceFile:
-    """A trace as a CSV file, optionally gzipped."""
+def trace_file(path: Path) -> Trace:
+    """Return the trace of a CSV file, optionally gzipped; its errors name the file and the line."""
 
-    path: Path
-
-    @property
-    def name(self) -> str:
-        """The file's name without suffixes."""
-        return self.path.name.partition(".")[0]
-
-    def servers(self) -> Iterator[TraceServer]:
-        """Yield the servers; raises TraceError naming the file and the line."""
+    def servers() -> Iterator[TraceServer]:
         arrived = float("-inf")
 
         def parse(row: Mapping[str, str], line: int) -> TraceServer:
@@ -70,7 +58,9 @@ class TraceFile:
             arrived = server.arrives
             return server
 
-        yield from read_trace(self.path, COLUMNS, parse)
+        return read_trace(path, COLUMNS, parse)
+
+    return Trace(path.name.partition(".")[0], servers)
 
 
 def _server(row: Mapping[str, str], line: int) -> TraceServer:
@@ -98,28 +88,23 @@ def _number(row: Mapping[str, str], name: str, least: float) -> float:
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class SyntheticTrace:
-    count: int
-    seed: int = 1
+def synthetic_trace(count: int, seed: int = 1) -> Trace:
+    return Trace(f"synthetic-{seed}", partial(_generate, count, seed))
 
-    @property
-    def name(self) -> str:
-        return f"synthetic-{self.seed}"
 
-    def servers(self) -> Iterator[TraceServer]:
-        chance = random.Random(self.seed)
-        sizes, size_shares = zip(*BATCH_SIZES, strict=True)
-        flavor_shares = [share for *_, share in FLAVORS]
-        remaining, number, arrival = self.count, 0, 0.0
-        while remaining:
-            number += 1
-            arrival += chance.expovariate(BATCHES_PER_S)
-            arrives = arrival - arrival % BIN_S
-            size = min(remaining, chance.choices(sizes, size_shares)[0])
-            vcpus, memory_mb, _ = chance.choices(FLAVORS, flavor_shares)[0]
-            remaining -= size
-            for _ in range(size):
-                lifetime = chance.lognormvariate(math.log(MEDIAN_LIFETIME_S), LIFETIME_SPREAD)
-                ends = arrives + min(LONGEST_S, max(SHORTEST_S, lifetime))
-                yield TraceServer(arrives, str(number), vcpus, memory_mb, ends)
+def _generate(count: int, seed: int) -> Iterator[TraceServer]:
+    chance = random.Random(seed)
+    sizes, size_shares = zip(*BATCH_SIZES, strict=True)
+    flavor_shares = [share for *_, share in FLAVORS]
+    remaining, number, arrival = count, 0, 0.0
+    while remaining:
+        number += 1
+        arrival += chance.expovariate(BATCHES_PER_S)
+        arrives = arrival - arrival % BIN_S
+        size = min(remaining, chance.choices(sizes, size_shares)[0])
+        vcpus, memory_mb, _ = chance.choices(FLAVORS, flavor_shares)[0]
+        remaining -= size
+        for _ in range(size):
+            lifetime = chance.lognormvariate(math.log(MEDIAN_LIFETIME_S), LIFETIME_SPREAD)
+            ends = arrives + min(LONGEST_S, max(SHORTEST_S, lifetime))
+            yield TraceServer(arrives, str(number), vcpus, memory_mb, ends)

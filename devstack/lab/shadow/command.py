@@ -5,7 +5,7 @@ import argparse
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
@@ -35,6 +35,7 @@ class DifferenceKind(StrEnum):
     ONLY_IN_B = "only in B"
 
 
+Margins = tuple[float | None, float | None]  # of the own choice over the other's, by A and by B
 AGREEMENTS = (DifferenceKind.SAME, DifferenceKind.REFUSED_BY_BOTH)
 
 
@@ -168,13 +169,14 @@ class ShadowBenchmark(Benchmark):
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         self._shown_differences: list[RecordComparison] = []
         counts: Counter[DifferenceKind] = Counter()
-        scores = ScoreMargins()
+        scores: list[Margins] = []
         with DecisionRecords(args.a) as a, DecisionRecords(args.b) as b, _open_output(args.differences) as file:
             for comparison in compare(a, b):
                 counts[comparison.kind] += 1
                 if comparison.kind in AGREEMENTS:
                     continue
-                scores.add(comparison)
+                if comparison.kind is DifferenceKind.ELSEWHERE:
+                    scores.append((comparison.a_scores, comparison.b_scores))
                 if len(self._shown_differences) < args.show:
                     self._shown_differences.append(comparison)
                 if file is not None:
@@ -189,31 +191,6 @@ class ShadowBenchmark(Benchmark):
         return code
 
 
-class ScoreMargins:
-    """Statistics of the schedulers' scores of each other's different choices."""
-
-    def __init__(self) -> None:
-        self._margins: dict[str, list[float]] = {"a": [], "b": []}
-        self._ties = 0
-
-    def add(self, comparison: RecordComparison) -> None:
-        if comparison.kind is not DifferenceKind.ELSEWHERE:
-            return
-        margins = {"a": comparison.a_scores, "b": comparison.b_scores}
-        for name, margin in margins.items():
-            if margin is not None:
-                self._margins[name].append(margin)
-        self._ties += any(margin is not None and abs(margin) < 1e-9 for margin in margins.values())
-
-    def figures(self) -> dict[str, float | int]:
-        """Return the number of scored pairs, the mean margin of the own choice, and the number of ties."""
-        result: dict[str, float | int] = {"alike_scores": self._ties}
-        for name, margins in self._margins.items():
-            result[f"scored_by_{name}"] = len(margins)
-            result[f"own_above_mean_by_{name}"] = sum(margins) / len(margins) if margins else 0.0
-        return result
-
-
 @contextlib.contextmanager
 def _open_output(path: Path | None) -> Iterator[IO[str] | None]:
     if path is None:
@@ -226,8 +203,19 @@ def _open_output(path: Path | None) -> Iterator[IO[str] | None]:
         raise CommandFailed(f"The differences cannot be written to {path}: {why}") from why
 
 
-def _rows(counts: Counter[DifferenceKind], scores: ScoreMargins) -> Iterator[ResultRow]:
+def _rows(counts: Counter[DifferenceKind], scores: Sequence[Margins]) -> Iterator[ResultRow]:
     for kind in DifferenceKind:
-        more = scores.figures() if kind is DifferenceKind.ELSEWHERE else {}
+        more = _score_figures(scores) if kind is DifferenceKind.ELSEWHERE else {}
         figures = {"instances": counts[kind], "of_instances": counts.total(), **more}
         yield ResultRow(str(kind), counts[kind] / counts.total(), figures=figures)
+
+
+def _score_figures(scores: Sequence[Margins]) -> dict[str, float | int]:
+    """Return the number of ties, and for each scheduler of scored pairs and the mean margin of its own choice."""
+    ties = sum(any(margin is not None and abs(margin) < 1e-9 for margin in pair) for pair in scores)
+    figures: dict[str, float | int] = {"alike_scores": ties}
+    for name, column in (("a", [a for a, _ in scores]), ("b", [b for _, b in scores])):
+        margins = [margin for margin in column if margin is not None]
+        figures[f"scored_by_{name}"] = len(margins)
+        figures[f"own_above_mean_by_{name}"] = sum(margins) / len(margins) if margins else 0.0
+    return figures

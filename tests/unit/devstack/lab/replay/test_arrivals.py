@@ -8,11 +8,11 @@ import pytest
 from devstack.lab import hosts
 from devstack.lab.replay.arrivals import arrival_batches, required_hosts, summarize
 from devstack.workload import TraceError
-from tests.unit.devstack.lab.replay.traces import ListTrace, server
+from tests.unit.devstack.lab.replay.traces import server, trace_of
 
 
 def test_each_server_is_a_separate_request_unless_together():
-    trace = ListTrace(server(), server(), server(vcpus=2), server(batch="c"), server(arrives=5))
+    trace = trace_of(server(), server(), server(vcpus=2), server(batch="c"), server(arrives=5))
     separate = list(arrival_batches(trace, None, together=False))
     assert [batch.at for batch in separate] == [0, 5]
     assert [len(request.members) for request in separate[0].requests] == [1, 1, 1, 1]
@@ -22,12 +22,12 @@ def test_each_server_is_a_separate_request_unless_together():
 
 
 def test_large_batch_is_split_into_requests():
-    (batch,) = arrival_batches(ListTrace(*[server()] * 2500), None, together=True)
+    (batch,) = arrival_batches(trace_of(*[server()] * 2500), None, together=True)
     assert [len(request.members) for request in batch.requests] == [1000, 1000, 500]
 
 
 def test_consumers_are_distinct_uuids():
-    (batch,) = arrival_batches(ListTrace(*[server()] * 50), None, together=True)
+    (batch,) = arrival_batches(trace_of(*[server()] * 50), None, together=True)
     consumers = [member.consumer for member in batch.requests[0].members]
     assert len(set(consumers)) == 50
     assert all(str(uuid.UUID(consumer)) == consumer for consumer in consumers)
@@ -35,15 +35,15 @@ def test_consumers_are_distinct_uuids():
 
 def test_summary_has_peak_and_most_common_shape():
     summary = summarize(
-        ListTrace(server(0, 10, 4), server(0, 20, 2, 2048), server(10, None, 3), server(30, None, 3)), None
+        trace_of(server(0, 10, 4), server(0, 20, 2, 2048), server(10, None, 3), server(30, None, 3)), None
     )
     # At 10 the first server has just ended: 2 + 3; at 30 the second has too: 3 + 3
     assert summary.peak == {"VCPU": 6, "MEMORY_MB": 3072}
     assert (summary.servers, summary.begins, summary.ends) == (4, 0, 30)
     assert summary.commonest == (3, 1024)
-    assert summarize(ListTrace(server(), server()), 1).servers == 1
+    assert summarize(trace_of(server(), server()), 1).servers == 1
     with pytest.raises(TraceError, match="contains no request"):
-        summarize(ListTrace(), None)
+        summarize(trace_of(), None)
 
 
 def fits(peak, fill, count):

@@ -11,7 +11,7 @@ from devstack.lab.replay import policies
 from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest, ReplayServer, arrival_batches
 from devstack.lab.replay.scenario import SAMPLES, VERIFICATIONS, Oracle, TraceReplay
 from tests.support.scheduler.hosts import node
-from tests.unit.devstack.lab.replay.traces import ListTrace, server
+from tests.unit.devstack.lab.replay.traces import server, trace_of
 
 TWO_HOSTS = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
 
@@ -98,7 +98,7 @@ def test_samples_are_evenly_spread_and_some_are_verified():
 
 def placements(*servers, together=False, policy="filter"):
     oracle = Oracle(lab_hosts.snapshot(TWO_HOSTS, {}), policies.load(policies.load(policy).oracle).driver)
-    for batch in arrival_batches(ListTrace(*servers), None, together):
+    for batch in arrival_batches(trace_of(*servers), None, together):
         oracle.process(batch)
     return list(oracle.placed_flags)
 

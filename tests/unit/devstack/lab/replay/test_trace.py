@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from devstack.lab.replay.trace import BATCH_SIZES, BIN_S, FLAVORS, LONGEST_S, SHORTEST_S, SyntheticTrace, TraceFile
+from devstack.lab.replay.trace import BATCH_SIZES, BIN_S, FLAVORS, LONGEST_S, SHORTEST_S, synthetic_trace, trace_file
 from devstack.workload import TraceError
 from tests.unit.devstack.lab.replay.traces import HEADER, read_all, write
 
@@ -16,7 +16,7 @@ GOOD = "300,7,2,3.5,900,1200,0"
 @pytest.mark.parametrize("name", ["trace.csv", "trace.csv.gz"])
 def test_row_is_read_as_a_server(tmp_path, name):
     path = write(tmp_path / name, "0,6,1,0.75,0,0,0", GOOD, "600,8,4,7,300,300,1")
-    first, second, third = read_all(TraceFile(path))
+    first, second, third = read_all(trace_file(path))
     assert (first.arrives, first.batch, first.vcpus, first.memory_mb) == (0, "6", 1, 768)
     assert first.ends > first.arrives, "it must end after it arrives, however short its lifetime"
     assert (second.vcpus, second.memory_mb) == (2, 3584)
@@ -25,7 +25,7 @@ def test_row_is_read_as_a_server(tmp_path, name):
 
 
 def test_equal_lifetimes_are_spread_over_their_bounds_reproducibly(tmp_path):
-    trace = TraceFile(write(tmp_path / "t.csv", *["0,6,1,1,1000,2000,0"] * 200))
+    trace = trace_file(write(tmp_path / "t.csv", *["0,6,1,1,1000,2000,0"] * 200))
     ends = [server.ends for server in read_all(trace)]
     assert len(set(ends)) == 200
     assert 1400 < sum(ends) / len(ends) < 1600
@@ -51,7 +51,7 @@ def test_equal_lifetimes_are_spread_over_their_bounds_reproducibly(tmp_path):
     ],
 )
 def test_malformed_row_error_names_its_line(tmp_path, row, message):
-    servers = TraceFile(write(tmp_path / "t.csv", GOOD, row)).servers()
+    servers = trace_file(write(tmp_path / "t.csv", GOOD, row)).servers()
     # It is read as a stream: rows above are returned first
     assert next(servers).vcpus == 2
     with pytest.raises(TraceError, match=rf"t\.csv, line 3: .*{message}"):
@@ -60,31 +60,31 @@ def test_malformed_row_error_names_its_line(tmp_path, row, message):
 
 def test_file_that_is_not_a_trace_is_refused(tmp_path):
     with pytest.raises(TraceError, match="lacks the columns mem_gb, censored"):
-        read_all(TraceFile(write(tmp_path / "t.csv", header=HEADER.replace("mem_gb,", "").replace(",censored", ""))))
+        read_all(trace_file(write(tmp_path / "t.csv", header=HEADER.replace("mem_gb,", "").replace(",censored", ""))))
     with pytest.raises(TraceError, match="cannot be read"):
-        read_all(TraceFile(tmp_path / "absent.csv"))
+        read_all(trace_file(tmp_path / "absent.csv"))
     torn = write(tmp_path / "t.csv.gz", *[GOOD] * 5000)
     torn.write_bytes(torn.read_bytes()[:60])
     with pytest.raises(TraceError, match="cannot be read"):
-        read_all(TraceFile(torn))
+        read_all(trace_file(torn))
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(TraceError, match="cannot be read"):
-        read_all(TraceFile(tmp_path / "binary.csv"))
+        read_all(trace_file(tmp_path / "binary.csv"))
 
 
 def test_trace_can_be_read_repeatedly_and_depends_on_its_seed():
-    trace = SyntheticTrace(300)
+    trace = synthetic_trace(300)
     assert list(trace.servers()) == list(trace.servers())
-    assert list(trace.servers()) != list(SyntheticTrace(300, seed=2).servers())
-    assert (trace.name, SyntheticTrace(1, seed=2).name) == ("synthetic-1", "synthetic-2")
+    assert list(trace.servers()) != list(synthetic_trace(300, seed=2).servers())
+    assert (trace.name, synthetic_trace(1, seed=2).name) == ("synthetic-1", "synthetic-2")
 
 
 def test_trace_has_exactly_the_number_of_servers():
-    assert [len(list(SyntheticTrace(count).servers())) for count in (0, 1, 7, 500)] == [0, 1, 7, 500]
+    assert [len(list(synthetic_trace(count).servers())) for count in (0, 1, 7, 500)] == [0, 1, 7, 500]
 
 
 def test_servers_arrive_in_order_and_end_within_bounds():
-    servers = list(SyntheticTrace(2000).servers())
+    servers = list(synthetic_trace(2000).servers())
     assert all(first.arrives <= second.arrives for first, second in itertools.pairwise(servers))
     for server in servers:
         assert server.arrives % BIN_S == 0
@@ -94,7 +94,7 @@ def test_servers_arrive_in_order_and_end_within_bounds():
 
 def test_servers_of_a_batch_are_alike():
     batches = {}
-    for server in SyntheticTrace(2000).servers():
+    for server in synthetic_trace(2000).servers():
         batches.setdefault(server.batch, []).append(server)
     assert all(len({(s.arrives, s.vcpus, s.memory_mb) for s in batch}) == 1 for batch in batches.values())
     sizes = Counter(len(batch) for batch in list(batches.values())[:-1])

@@ -9,16 +9,9 @@ from devstack.lab.replay.trace import COLUMNS, Trace, TraceServer
 HEADER = ",".join(COLUMNS)
 
 
-class ListTrace:
-    """A trace of the given servers."""
-
-    name = "given"
-
-    def __init__(self, *servers: TraceServer) -> None:
-        self._servers = servers
-
-    def servers(self):
-        return iter(self._servers)
+def trace_of(*servers: TraceServer) -> Trace:
+    """Return a trace of the given servers."""
+    return Trace("given", lambda: iter(servers))
 
 
 def server(arrives: float = 0, ends: float | None = None, vcpus: int = 1, memory_mb: int = 1024, batch: str = "b"):
