@@ -11,13 +11,15 @@ from devstack.lab.moves.scenario import (
     COPY_RATE,
     DIRTY_RATE,
     DOWNTIME_SECONDS,
+    LOST,
     MovedHosts,
-    MovesMeasurements,
+    MovesRun,
     PhaseTimes,
-    measure,
+    overrides,
 )
-from devstack.lab.private_cluster import SCHEDULERS, ClusterBenchmark
+from devstack.lab.private_cluster import SCHEDULERS, ClusterBenchmark, booted, wait_for_nodes
 from devstack.lab.rows import ResultRow
+from devstack.servers.ports import free_port
 from rpcapi.admin import draining
 from rpcapi.cli import move_options
 
@@ -40,9 +42,27 @@ class MovesBenchmark(ClusterBenchmark):
     )
 
     def measure_cluster(self, bus: str, args: argparse.Namespace) -> Iterator[ResultRow]:
-        hosts = MovedHosts(args.hosts)
-        measurements = measure(self.size(bus, args, len(hosts.names), 1), hosts, args)
-        yield from make_rows(bus, args, measurements)
+        hosts, metrics_port = MovedHosts(args.hosts), free_port()
+        size = self.size(bus, args, len(hosts.names), 1)
+        with booted(size, overrides(hosts, metrics_port), 1 + hosts.count) as (private_cluster, session):
+            run = MovesRun(session, hosts, args, metrics_port)
+            run.boot([hosts.drained])
+            yield from drain_rows(bus, args, run.drain())
+            # Only now, so that no server of the drained host is on a host that is lost.
+            private_cluster.start_agent(LOST, hosts.lost_hosts)
+            wait_for_nodes(session, len(hosts.names))
+            boots = run.boot(hosts.lost_hosts)
+            private_cluster.kill_agent(LOST)
+            for host in hosts.lost_hosts:
+                run.operator.fence(host)
+            yield from evacuation_rows(bus, args, boots, run.evacuate())
+            # The agent returns with all its guests and must remove them.
+            private_cluster.start_agent(LOST, hosts.lost_hosts)
+            wait_for_nodes(session, len(hosts.names))
+            state = private_cluster.cluster.layout.state
+            result, faults = run.verify([state / "compute", state / LOST])
+        counts = {"servers": len(result.instances), "claims": len(result.claims)}
+        yield faults_row(f"moves amiss, {bus}", faults, **counts)
 
 
 def copy_seconds(memory_mb: int) -> float:
@@ -59,8 +79,7 @@ def copy_seconds(memory_mb: int) -> float:
     return floor / 1000
 
 
-def make_rows(bus: str, args: argparse.Namespace, measurements: MovesMeasurements) -> Iterator[ResultRow]:
-    drain, boots, evacuation = measurements.drain, measurements.boots, measurements.evacuation
+def drain_rows(bus: str, args: argparse.Namespace, drain: PhaseTimes) -> Iterator[ResultRow]:
     copy_s = copy_seconds(args.memory)
     copies_s = -(-args.servers // args.parallel) * copy_s  # in turns: the floor of a drain
     yield ResultRow(
@@ -71,6 +90,12 @@ def make_rows(bus: str, args: argparse.Namespace, measurements: MovesMeasurement
     figures = {"servers": args.servers, "parallel": args.parallel, "seconds": drain.seconds, "copies_s": copies_s}
     yield ResultRow(f"drain of a host beside its copies, {bus}", drain.seconds / copies_s, figures=figures)
     yield _work_row(f"decisions per live migration, {bus}", drain)
+
+
+def evacuation_rows(
+    bus: str, args: argparse.Namespace, boots: PhaseTimes, evacuation: PhaseTimes
+) -> Iterator[ResultRow]:
+    """Yield the rows of an evacuation beside the boots of the same servers."""
     yield ResultRow(
         f"an evacuation beside a boot, {bus}",
         evacuation.p50_s / boots.p50_s,
@@ -83,8 +108,6 @@ def make_rows(bus: str, args: argparse.Namespace, measurements: MovesMeasurement
         figures={**figures, "servers_per_s": evacuation.count / evacuation.seconds, "boots_s": boots.seconds},
     )
     yield _work_row(f"decisions per evacuation, {bus}", evacuation)
-    counts = {"servers": measurements.servers, "claims": measurements.claims}
-    yield faults_row(f"moves amiss, {bus}", measurements.faults, **counts)
 
 
 def _work_row(name: str, phase: PhaseTimes) -> ResultRow:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurement of lab.sh moves: a drain, then hosts that are killed, fenced and evacuated, then verification."""
+"""Phases of lab.sh moves: boots, drains, evacuations and their verification."""
 
 import argparse
 import time
@@ -13,14 +13,13 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from devstack import confs, exercise
-from devstack.cluster_size import ClusterSize
 from devstack.lab.boot import find_faults, finished_servers, request_boot
 from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.final_state import GuestFile
 from devstack.lab.moves.operator import LabOperator
-from devstack.lab.private_cluster import booted, scrape, wait_for_nodes
+from devstack.lab.private_cluster import scrape
 from devstack.lab.timing import Times, record_span, record_times
-from devstack.servers.ports import LOOPBACK, free_port
+from devstack.servers.ports import LOOPBACK
 from rpcapi.admin import waiting
 from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
@@ -100,18 +99,6 @@ class PhaseTimes:
         if not self.count:
             return {}
         return {f"{prefix}p50_s": self.p50_s, f"{prefix}p99_s": self.durations.p99_us / 1e6}
-
-
-@dataclass(frozen=True, slots=True)
-class MovesMeasurements:
-    """The phases; ``boots`` are those of the servers that are evacuated later."""
-
-    drain: PhaseTimes
-    boots: PhaseTimes
-    evacuation: PhaseTimes
-    servers: int
-    claims: int
-    faults: Sequence[str]
 
 
 class MovesRun:
@@ -218,26 +205,3 @@ def overrides(hosts: MovedHosts, metrics_port: int) -> dict[str, confs.Groups]:
         "scheduler": {"store": {"service_down_time": DOWN_SECONDS}, "metrics": metrics},
         "compute": {"compute": compute, "simulator": simulator, **dict.fromkeys(confs.NODE_SHAPES, CAPACITY)},
     }
-
-
-def measure(size: ClusterSize, hosts: MovedHosts, args: argparse.Namespace) -> MovesMeasurements:
-    """Measure all phases; raises ServerError, TimeoutError, CommandFailed."""
-    metrics_port = free_port()
-    with booted(size, overrides(hosts, metrics_port), 1 + hosts.count) as (private_cluster, session):
-        run = MovesRun(session, hosts, args, metrics_port)
-        run.boot([hosts.drained])
-        drain = run.drain()
-        # Only now, so that no server of the drained host is on a host that is lost.
-        private_cluster.start_agent(LOST, hosts.lost_hosts)
-        wait_for_nodes(session, len(hosts.names))
-        boots = run.boot(hosts.lost_hosts)
-        private_cluster.kill_agent(LOST)
-        for host in hosts.lost_hosts:
-            run.operator.fence(host)
-        evacuation = run.evacuate()
-        # The agent returns with all its guests and must remove them.
-        private_cluster.start_agent(LOST, hosts.lost_hosts)
-        wait_for_nodes(session, len(hosts.names))
-        state = private_cluster.cluster.layout.state
-        result, faults = run.verify([state / "compute", state / LOST])
-    return MovesMeasurements(drain, boots, evacuation, len(result.instances), len(result.claims), faults)

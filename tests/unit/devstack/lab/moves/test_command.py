@@ -8,9 +8,10 @@ import pytest
 
 from devstack import confs
 from devstack.cluster_size import ClusterSize
+from devstack.lab.boot import faults_row
 from devstack.lab.moves import scenario
-from devstack.lab.moves.command import copy_seconds, make_rows
-from devstack.lab.moves.scenario import MovedHosts, MovesMeasurements, PhaseTimes, request_sizes
+from devstack.lab.moves.command import copy_seconds, drain_rows, evacuation_rows
+from devstack.lab.moves.scenario import MovedHosts, PhaseTimes, request_sizes
 from devstack.lab.timing import Times
 from tests.support import asking
 
@@ -22,30 +23,28 @@ def phase(seconds, duration, count, decisions=0):
     return PhaseTimes(seconds, Times(np.full(count, duration)), work)
 
 
-def measurements(*faults, evacuated=20):
-    drain, boots = phase(8.88, 4.44, 10, decisions=20), phase(2.0, 0.5, 20)
-    return MovesMeasurements(drain, boots, phase(10.0, 1.0, evacuated, decisions=20), 30, 30, faults)
+DRAIN, BOOTS = phase(8.88, 4.44, 10, decisions=20), phase(2.0, 0.5, 20)
 
 
 def test_moves_are_compared_with_copies_and_boots_of_the_same_run():
-    rows = list(make_rows("embedded", ARGS, measurements()))
-    move, drain, drain_work, evacuation, all_lost, evacuation_work, amiss = rows
+    move, drain, drain_work = drain_rows("embedded", ARGS, DRAIN)
+    evacuation, all_lost, evacuation_work = evacuation_rows("embedded", ARGS, BOOTS, phase(10.0, 1.0, 20, decisions=20))
     # A server is copied in 2.22 s; ten of them in two turns
     assert [round(row.ratio, 3) for row in (move, drain, evacuation, all_lost)] == [2.0, 2.0, 2.0, 5.0]
     assert (drain_work.ratio, evacuation_work.ratio) == (2.0, 1.0)
     assert evacuation_work.figures == {"decisions_per_s": 2.0, "claims_per_s": 4.0, "claim_verbs_per_s": 6.0}
     assert (all_lost.figures["servers"], all_lost.figures["servers_per_s"]) == (20, 2.0)
-    assert amiss.ok and amiss.ratio == 0 and "first" not in amiss.figures
 
 
 def test_faults_miss_the_budget_and_the_first_is_shown():
-    *_, amiss = make_rows("rabbit", ARGS, measurements("a is ERROR: full", "b"))
-    assert (amiss.ok, amiss.ratio, amiss.figures["first"]) == (False, 2, "a is ERROR: full")
+    amiss = faults_row("moves amiss, rabbit", ["a is ERROR: full", "b"], servers=30)
+    assert (amiss.ok, amiss.ratio, amiss.figures) == (False, 2, {"servers": 30, "first": "a is ERROR: full"})
+    assert faults_row("moves amiss, rabbit", []).ok
 
 
 def test_evacuation_in_which_nothing_arrived_has_rows_too():
-    rows = list(make_rows("embedded", ARGS, measurements("a", evacuated=0)))
-    assert (rows[3].ratio, rows[4].figures["servers_per_s"]) == (0, 0)
+    evacuation, all_lost, _ = evacuation_rows("embedded", ARGS, BOOTS, phase(10.0, 1.0, 0))
+    assert (evacuation.ratio, all_lost.figures["servers_per_s"]) == (0, 0)
 
 
 @pytest.mark.parametrize("bus", ["embedded", pytest.param("rabbit", marks=pytest.mark.long)])
@@ -95,7 +94,7 @@ def test_copy_is_that_of_the_documented_formula(memory, seconds):
 )
 def test_drain_lasts_at_least_its_copies_in_turns(servers, parallel, turns):
     args = SimpleNamespace(servers=servers, hosts=10, memory=2048, parallel=parallel)
-    _, drain, *_ = make_rows("embedded", args, measurements())
+    _, drain, _ = drain_rows("embedded", args, DRAIN)
     assert drain.figures["copies_s"] == pytest.approx(turns * copy_seconds(2048))
 
 
