@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from devstack.servers.errors import BinaryMissing
 from rpcapi.admin.argument import Argument
 
 INSTALL_SECONDS = 1800.0
@@ -15,23 +16,18 @@ READY = "gantt-lab-installed"  # written last, so that an incomplete environment
 TAIL = 600
 
 
-class PeerMissing(Exception):
+class PeerMissing(BinaryMissing):
     """Raised when a peer is not installed or cannot be; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A project that does the same work: its name, its package and version on PyPI, and the script that runs it.
-
-    ``servers`` are packages that the script needs to serve it, ``command`` the one whose --install installs it.
-    """
+    """An environment: its name and version, its requirements, and the command whose --install makes it."""
 
     name: str
-    package: str
     version: str
-    script: str
-    servers: tuple[str, ...] = ()
-    command: str = "./devstack/lab.sh peers"
+    requirements: tuple[str, ...]
+    command: str
 
     @property
     def release(self) -> str:
@@ -39,17 +35,17 @@ class Peer:
         return f"{self.name} {self.version}"
 
 
-NOVA = Peer("nova", "nova", "34.0.0", "nova_side.py")
-PLACEMENT = Peer("placement", "openstack-placement", "16.0.0", "placement_side.py")
-PLACEMENT_SERVER = Peer(
-    "placement-server",
-    PLACEMENT.package,
-    PLACEMENT.version,
-    "placement_http_side.py",
-    ("cheroot>=11,<12", "PyMySQL"),
-    "./devstack/lab.sh placement",
+NOVA, PLACEMENT = "nova 34.0.0", "placement 16.0.0"
+# Nova and Placement as a cloud deploys them, which compare with gantt too.
+NOVA_CLOUD = Peer(
+    "nova-cloud",
+    "34.0.0",
+    (
+        *("nova==34.0.0", "openstack-placement==16.0.0"),
+        *("oslo.messaging==18.3.1", "PyMySQL==1.2.4", "cheroot>=11,<12"),
+    ),
+    "./devstack/nova.sh",
 )
-PEERS = (NOVA, PLACEMENT)
 
 
 def default_cache() -> Path:
@@ -67,18 +63,18 @@ CACHE = Argument(
 )
 
 
-def python(peer: Peer, cache: Path) -> Path:
+def python(cache: Path | None = None, peer: Peer = NOVA_CLOUD) -> Path:
     """Return the Python of the peer's environment; raises PeerMissing if it is not installed."""
     folder = _folder(peer, cache)
     if not (folder / READY).exists():
         raise PeerMissing(
-            f"{peer.release} is not installed in {cache}: `{peer.command} --install` installs it from PyPI into "
-            f"a virtual environment of its own"
+            f"{peer.release} is not installed in {folder.parent}: `{peer.command} --install` installs it from PyPI "
+            f"into a virtual environment of its own"
         )
     return folder / "bin" / "python"
 
 
-def install(peer: Peer, cache: Path) -> None:
+def install(cache: Path | None = None, peer: Peer = NOVA_CLOUD) -> None:
     """Create the peer's environment if it is missing; raises PeerMissing and removes an incomplete one."""
     folder = _folder(peer, cache)
     if (folder / READY).exists():
@@ -88,8 +84,8 @@ def install(peer: Peer, cache: Path) -> None:
         folder.mkdir(parents=True)
         _run(peer, [sys.executable, "-m", "venv", str(folder)])
         pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
-        _run(peer, [*pip, "--quiet", f"{peer.package}=={peer.version}", *peer.servers])
-        (folder / READY).write_text(f"{peer.package}=={peer.version}\n")
+        _run(peer, [*pip, "--quiet", *peer.requirements])
+        (folder / READY).write_text("\n".join(peer.requirements))
     except OSError as why:
         shutil.rmtree(folder, ignore_errors=True)
         raise PeerMissing(f"{peer.release} cannot be installed in {folder}: {why}") from why
@@ -98,8 +94,8 @@ def install(peer: Peer, cache: Path) -> None:
         raise
 
 
-def _folder(peer: Peer, cache: Path) -> Path:
-    return cache / f"{peer.name}-{peer.version}"
+def _folder(peer: Peer, cache: Path | None) -> Path:
+    return (cache or default_cache()) / f"{peer.name}-{peer.version}"
 
 
 def _run(peer: Peer, command: list[str]) -> None:

@@ -64,7 +64,7 @@ class TreesBenchmark(Benchmark):
 
     def _compare_with_placement(self, args: argparse.Namespace, ours: Mapping[GroupCase, float]) -> Iterator[ResultRow]:
         try:
-            python = peer_environments.python(PLACEMENT, args.cache)
+            python = peer_environments.python(args.cache)
             with side.running([str(python), "-s", str(side.INSIDE / "placement_side.py")]) as peer:
                 peer.ask("load", providers=placement_providers(args.hosts, args.devices))
                 for case, our_us in ours.items():
@@ -75,7 +75,7 @@ class TreesBenchmark(Benchmark):
                         "theirs_candidates": candidates,
                         "left_out": NOT_MEASURED,
                     }
-                    name = f"{_name(args, case)}: {PLACEMENT.release} / ours"
+                    name = f"{_name(args, case)}: {PLACEMENT} / ours"
                     yield ResultRow(name, 1e6 * seconds / our_us, None, figures=figures)
         except (PeerMissing, PeerFailed) as why:
             self.say(str(why))

@@ -6,8 +6,9 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from devstack import peer_environments
 from devstack.deploy.users.errors import DevstackError
-from devstack.nova import command_line, environment, report
+from devstack.nova import command_line, report
 from devstack.nova.client import CallFailed
 from devstack.nova.cloud import NovaCloud, default_folder
 from devstack.servers import lifetime
@@ -25,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.down:
             return _stop()
         install_missing(PACKAGES)
-        environment.install()
+        peer_environments.install()
         return 0 if options.install else _start(options)
     except (DevstackError, CallFailed) as why:
         print(f"nova.sh: {why}", file=sys.stderr)

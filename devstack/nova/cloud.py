@@ -13,11 +13,12 @@ from pathlib import Path
 
 import requests
 
+from devstack import peer_environments
 from devstack.cluster import INHERITED
 from devstack.confs import PARTITION
 from devstack.deploy.users import redis_users
 from devstack.layout import Layout
-from devstack.nova import comparison, environment, records, roles
+from devstack.nova import comparison, records, roles
 from devstack.nova.client import CloudPlacementClient, NovaClient, wait_until
 from devstack.nova.confs import CELL0_DATABASE, CELL2_DATABASE, CELL_DATABASE, CELL_DATABASES, DATABASES, CloudUrls
 from devstack.nova.roles import CloudParts, Daemon
@@ -50,7 +51,7 @@ def default_folder() -> Path:
 
 
 class NovaCloud:
-    """Starts, finds and stops a Nova cloud, with further RabbitMQ ``vhosts``. `environment.install` comes first."""
+    """Starts, finds and stops a Nova cloud, with further RabbitMQ ``vhosts``; Nova must be installed."""
 
     def __init__(
         self, folder: Path, size: CloudSize, ports: Mapping[str, int] | None = None, vhosts: Sequence[str] = ()
@@ -91,7 +92,8 @@ class NovaCloud:
             scheduler_store=self.store.url(redis_users.SCHEDULER.name),
             bridge_store=self.store.url(redis_users.NOVA_BRIDGE.name),
         )
-        return CloudParts(self.size, environment.folder(), self.layout.etc, self.layout.state, self.ports, urls)
+        environment = peer_environments.python().parents[1]
+        return CloudParts(self.size, environment, self.layout.etc, self.layout.state, self.ports, urls)
 
     @property
     def running(self) -> list[str]:
@@ -101,7 +103,7 @@ class NovaCloud:
         """Start everything, and wait until all computes accept servers. On DevstackError, removes the run folder."""
         if self.layout.present and any(self.layout.folder.iterdir()):
             raise ServerError(f"The run folder {self.layout.folder} is not empty; remove it, or set GANTT_NOVA_RUN.")
-        environment.folder()
+        peer_environments.python()
         try:
             self.start_servers()
             self._start_services()

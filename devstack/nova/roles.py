@@ -10,9 +10,9 @@ from devstack import confs as gantt_confs
 from devstack.deploy.users.folder import private_folder, write_private
 from devstack.nova import confs
 from devstack.nova.confs import CELL2_CONTROL_HOST, CONTROL_HOST, CloudUrls
-from devstack.nova.environment import INSIDE
 from devstack.nova.size import CloudSize
 
+INSIDE = Path(__file__).parent / "inside"
 PASTE = "etc/nova/api-paste.ini"
 # gantt's daemons run from this source tree, whatever the environment has installed.
 SOURCE_TREE = {"PYTHONPATH": str(Path(__file__).parents[2])}

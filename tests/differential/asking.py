@@ -14,10 +14,10 @@ INSIDE = Path(__file__).parent / "inside"
 
 
 @contextlib.contextmanager
-def running(peer: peer_environments.Peer, script: str) -> Iterator[side.PeerProcess]:
-    """Run a script with the Python of a peer's environment."""
+def running(script: str | Path) -> Iterator[side.PeerProcess]:
+    """Run a script with the Python of the peers' environment."""
     try:
-        python = peer_environments.python(peer, peer_environments.default_cache())
+        python = peer_environments.python()
     except peer_environments.PeerMissing as error:
         pytest.skip(str(error))
     with side.running([str(python), str(INSIDE / script)]) as process:

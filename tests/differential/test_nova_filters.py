@@ -9,7 +9,6 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from devstack import peer_environments
 from tests.differential import asking
 from tests.support.clouds import clouds
 from tests.support.clouds.filter_oracles import ISOLATED_HOSTS, ISOLATED_IMAGES, ORACLES
@@ -29,7 +28,7 @@ EXCLUDED = {"capabilities:cpu_info"}  # a text in Nova, an object in gantt
 
 @pytest.fixture(scope="module")
 def nova():
-    with asking.running(peer_environments.NOVA, "nova_filters_side.py") as peer:
+    with asking.running("nova_filters_side.py") as peer:
         filter_names = peer.ask("prepare", isolated_images=list(ISOLATED_IMAGES), isolated_hosts=list(ISOLATED_HOSTS))
         assert set(ORACLES) <= set(filter_names)
         yield peer

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from devstack import peer_environments
 from rpcapi import errors
 from rpcapi.spec_builder import pci_aliases
 from rpcapi.spec_builder.builder import build_spec
@@ -98,7 +97,7 @@ def choose(values, most):
 
 @pytest.fixture(scope="module")
 def nova():
-    with asking.running(peer_environments.NOVA, "nova_requests_side.py") as peer:
+    with asking.running("nova_requests_side.py") as peer:
         peer.ask("prepare", aliases=ALIASES)
         yield peer
 

@@ -14,7 +14,6 @@ import uuid
 import oslo_messaging as messaging
 import pytest
 
-from devstack.nova.environment import NOVA_CLOUD
 from devstack.servers.rabbitmq import RabbitNode
 from scheduler_svc.core.table import unreported_builds
 from tests.differential import asking, wire_clouds, wire_groups, wire_requests
@@ -45,7 +44,7 @@ def builds_count_in_their_request_only(monkeypatch):
 
 @pytest.fixture(scope="module")
 def nova():
-    with asking.running(NOVA_CLOUD, "nova_scheduler_side.py") as peer:
+    with asking.running("nova_scheduler_side.py") as peer:
         yield peer
 
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from devstack import peer_environments
 from rpcapi import errors
 from rpcapi.objects.request_schema import check_spec
 from scheduler_svc.nova.bus import request_spec
@@ -77,7 +76,7 @@ specs = st.fixed_dictionaries(
 
 @pytest.fixture(scope="module")
 def nova():
-    with asking.running(peer_environments.NOVA, "nova_specs_side.py") as peer:
+    with asking.running("nova_specs_side.py") as peer:
         yield peer
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from devstack import peer_environments
 from devstack.lab.peers import side
 from scheduler_svc.conf.enabled import OWN_WEIGHERS
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
@@ -29,7 +28,7 @@ pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 @pytest.fixture(scope="module")
 def nova() -> Iterator[side.PeerProcess]:
     """Nova's weighers in a separate process; skips if Nova is not installed for the lab."""
-    with asking.running(peer_environments.NOVA, "nova_weighers_side.py") as process:
+    with asking.running("nova_weighers_side.py") as process:
         yield process
 
 

@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 
-from devstack import peer_environments
 from devstack.lab.peers import side
 from rpcapi.resources.groups import ISOLATE, NONE
 from rpcapi.resources.trees.search import StepBudget, search
@@ -29,7 +28,7 @@ CONTRADICTION = "onflicting"  # in Placement's error for required and forbidden 
 
 @pytest.fixture(scope="module")
 def placement():
-    with asking.running(peer_environments.PLACEMENT, side.INSIDE / "placement_side.py") as peer:
+    with asking.running(side.INSIDE / "placement_side.py") as peer:
         yield peer
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from devstack import peer_environments
 from devstack.lab.peers.side import PeerProcess
 from devstack.servers.redis import RedisServer
 from scheduler_svc.store.memory import MemoryStore
@@ -38,7 +37,7 @@ OpenStore = Callable[[], Any]
 
 @pytest.fixture(scope="module")
 def placement() -> Iterator[PeerProcess]:
-    with asking.running(peer_environments.PLACEMENT, "placement_api_side.py") as peer:
+    with asking.running("placement_api_side.py") as peer:
         yield peer
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from devstack import peer_environments
 from devstack.lab.peers import side
-from devstack.nova import environment
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.rabbitmq import RabbitNode
 from tests.support.nova import nova_clouds
@@ -26,7 +26,7 @@ def url():
 def nova(url):
     """Return Nova's client, in a process of its own environment."""
     try:
-        python = environment.folder() / "bin" / "python"
+        python = peer_environments.python()
     except BinaryMissing as why:
         missing(why)
     with side.running([str(python), str(Path(__file__).parent / "inside" / "nova_client_side.py")]) as peer:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from devstack import peer_environments
-from devstack.nova.environment import INSIDE
+from devstack.nova.roles import INSIDE
 from devstack.peer_environments import Peer
 from devstack.servers.ports import answers, free_port
 from tests.support.clusters.waiting import wait_until
 
 SECONDS = 300
-NEEDED = ("cheroot>=11,<12", "PyMySQL", "psycopg2-binary")
-PLACEMENT = Peer("placement-on-databases", "openstack-placement", "16.0.0", "serve.py", NEEDED)
+NEEDED = ("openstack-placement==16.0.0", "cheroot>=11,<12", "PyMySQL", "psycopg2-binary")
+PLACEMENT = Peer("placement-on-databases", "16.0.0", NEEDED, "tox -e placement")
 _CONFIGURATION = """\
 [api]
 auth_strategy = noauth2
@@ -25,8 +25,8 @@ connection = {url}
 
 def programs() -> Path:
     """Return the folder of Placement's programs; it is installed from PyPI at the first call."""
-    peer_environments.install(PLACEMENT, peer_environments.default_cache())
-    return peer_environments.python(PLACEMENT, peer_environments.default_cache()).parent
+    peer_environments.install(peer=PLACEMENT)
+    return peer_environments.python(peer=PLACEMENT).parent
 
 
 class RealPlacement:

@@ -5,20 +5,15 @@ import argparse
 from collections.abc import Iterator
 from functools import partial
 
-from devstack.deploy.users.errors import DevstackError
+from devstack import peer_environments
 from devstack.lab.benchmark import Benchmark, flag, host_count, list_of, names_of, option, positive
 from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
-from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import servers
 from devstack.lab.placement.cloud import Cloud
 from devstack.lab.rows import ResultRow
-from devstack.nova import environment
-from devstack.nova.client import CallFailed, CloudPlacementClient
-from devstack.nova.environment import NOVA_CLOUD
-from devstack.peer_environments import PeerMissing
+from devstack.nova.client import CloudPlacementClient
 from devstack.servers.ports import LOOPBACK
 from rpcapi.admin.argument import parse_number
-from rpcapi.cli.command import CommandFailed
 
 PARTS = ("select", "race", "bursts")
 RACE_WORKERS = 2  # processes of each Placement
@@ -44,31 +39,28 @@ class NovaBenchmark(Benchmark):
         option("--bursts", "Servers of the large bursts", list_of(burst_size), "50,200", metavar="N,..."),
         option("--schedulers", "Scheduler processes for the bursts", list_of(positive), "1,4", metavar="N,..."),
         flag("--alone", "Bursts on gantt only, without nova-scheduler and Placement."),
-        flag("--install", f"First install {NOVA_CLOUD.release} from PyPI."),
+        flag("--install", f"First install {peer_environments.NOVA_CLOUD.release} from PyPI."),
     )
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
-        try:
-            if args.install:
-                environment.install()
-            environment.folder()  # before anything is started
-            if "select" in args.parts:
-                with paired_cloud.running() as cloud:
-                    yield from selects.measure(cloud, args.hosts, args.calls)
-            if "race" in args.parts:
-                yield from _race(args.rounds)
-            if "bursts" in args.parts:
-                sides = [paired_cloud.OURS] if args.alone else [paired_cloud.THEIRS, paired_cloud.OURS]
-                yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, sides)
-        except (PeerMissing, PeerFailed, DevstackError, CallFailed) as error:
-            raise CommandFailed(str(error)) from error
+        if args.install:
+            peer_environments.install()
+        peer_environments.python()  # before anything is started
+        if "select" in args.parts:
+            with paired_cloud.running() as cloud:
+                yield from selects.measure(cloud, args.hosts, args.calls)
+        if "race" in args.parts:
+            yield from _race(args.rounds)
+        if "bursts" in args.parts:
+            sides = [paired_cloud.OURS] if args.alone else [paired_cloud.THEIRS, paired_cloud.OURS]
+            yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, sides)
 
 
 def _race(rounds: int) -> Iterator[ResultRow]:
-    python, cloud = environment.folder() / "bin" / "python", Cloud(0)
+    cloud = Cloud(0)
     with (
         servers.run_gantt(cloud, RACE_WORKERS, "everysec") as gantt,
-        servers.run_placement(cloud, RACE_WORKERS, 0, python) as placement,
+        servers.run_placement(cloud, RACE_WORKERS, 0, peer_environments.python()) as placement,
     ):
         clients = {"gantt": _clients(gantt.port), "Placement": _clients(placement.port)}
         yield from placement_race.measure(clients, rounds)

@@ -14,6 +14,7 @@ from typing import Any
 
 import amqp
 
+from devstack import peer_environments
 from devstack.confs import PARTITION
 from devstack.deploy.users import redis_users
 from devstack.deploy.users.folder import private_folder, write_private
@@ -26,7 +27,7 @@ from devstack.lab.placement.servers import create_provider
 from devstack.lab.private_servers import started
 from devstack.lab.processor_time import cpu_seconds
 from devstack.lab.worker_processes import WorkerProcesses
-from devstack.nova import environment, roles
+from devstack.nova import roles
 from devstack.nova.client import CloudPlacementClient, wait_until
 from devstack.nova.cloud import NOVA_VHOST, NovaCloud
 from devstack.nova.confs import PLACEMENT_DATABASE
@@ -172,7 +173,7 @@ class PairedCloud:
         return self._cloud.placement if name == OURS else CloudPlacementClient(self._nova_parts.urls.placement)
 
     def _peer(self, script: str) -> PeerProcess:
-        command = [str(environment.folder() / "bin" / "python"), "-s", str(side.INSIDE / script)]
+        command = [str(peer_environments.python()), "-s", str(side.INSIDE / script)]
         return self._cleanup.enter_context(side.running(command))
 
     def _wait_served(self, name: str) -> None:

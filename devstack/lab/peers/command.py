@@ -15,14 +15,13 @@ from devstack.lab.peers.side import PeerFailed, PeerProcess
 from devstack.lab.peers.workload import MAX_LOAD, PeerWorkload, candidates_subject, claim_subject
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedCalls, TimedSubject, Times, alternate, timed, without_collection
-from devstack.peer_environments import NOVA, PEERS, PLACEMENT, Peer, PeerMissing
+from devstack.peer_environments import NOVA, PLACEMENT
 from rpcapi.cli.command import CommandFailed
 
 BUDGETS = {1_000: 500.0, 10_000: 2_000.0}  # by number of hosts: time of Nova's decision divided by gantt's
 BLOCK_HOSTS = 5_000  # hosts checked per block of a peer, within bounds
 OUR_SIZE = 50
 BLOCKS = 6
-PEER_RELEASES = ", ".join(peer.release for peer in PEERS)
 CLAIMS = 10
 
 DECIDE_NOT_MEASURED = (
@@ -44,32 +43,34 @@ Measure = Callable[[PeerWorkload, PeerProcess], Iterator[ResultRow]]
 class PeersBenchmark(Benchmark):
     """Time Nova's filters and weighers, and Placement's candidates and claims, against gantt's on the same hosts.
 
-    Each peer runs in a virtual environment of its own, in a process that times itself, alternating with gantt's calls.
+    Each peer runs in a virtual environment of theirs, in a process that times itself, alternating with gantt's calls.
     Each result row says what its comparison leaves out.
     """
 
     ARGUMENTS = (
         option("--hosts", "Numbers of hosts", list_of(host_count), "1000,10000", metavar="N,..."),
-        flag("--install", f"First install missing peers from PyPI, about 400 MB: {PEER_RELEASES}."),
+        flag("--install", f"First install {NOVA} and {PLACEMENT} from PyPI, about 400 MB."),
         peer_environments.CACHE,
     )
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         has_measured = False
-        comparisons: list[tuple[Peer, Measure]] = [(NOVA, _decide), (PLACEMENT, _allocate)]
-        for peer, measure in comparisons:
+        if args.install:
+            peer_environments.install(args.cache)
+        python = str(peer_environments.python(args.cache))
+        comparisons: list[tuple[str, str, Measure]] = [
+            (NOVA, "nova_side.py", _decide),
+            (PLACEMENT, "placement_side.py", _allocate),
+        ]
+        for peer, script, measure in comparisons:
+            command = [python, "-s", str(side.INSIDE / script)]
             try:
-                if args.install:
-                    peer_environments.install(peer, args.cache)
-                command = [str(peer_environments.python(peer, args.cache)), "-s", str(side.INSIDE / peer.script)]
                 for size in args.hosts:
                     with side.running(command) as running:
                         yield from measure(PeerWorkload(size), running)
                 has_measured = True
-            except PeerMissing as why:
-                self.say(str(why))
             except PeerFailed as why:
-                self.say(f"{peer.release} cannot be measured: {why}")
+                self.say(f"{peer} cannot be measured: {why}")
         if not has_measured:
             raise CommandFailed("No peer could be measured: see above")
 
@@ -81,7 +82,7 @@ def _decide(workload: PeerWorkload, nova: PeerProcess) -> Iterator[ResultRow]:
     build = sorted(nova.ask("build", first=0, count=size + 2))
     counts = {"filters": summary["filters"], "weighers": summary["weighers"]}
     more = {**counts, "build_p50_ms": 1000 * build[len(build) // 2], "left_out": DECIDE_NOT_MEASURED}
-    yield _row(f"decide: {NOVA.release}", times, workload, BUDGETS.get(workload.size), more)
+    yield _row(f"decide: {NOVA}", times, workload, BUDGETS.get(workload.size), more)
 
 
 def _allocate(workload: PeerWorkload, placement: PeerProcess) -> Iterator[ResultRow]:
@@ -90,10 +91,10 @@ def _allocate(workload: PeerWorkload, placement: PeerProcess) -> Iterator[Result
     subject = candidates_subject(table(workload.size, MAX_LOAD))
     times = _compare(placement, "candidates", _block_size(workload), subject)
     more = {"candidates": candidates, "left_out": CANDIDATES_NOT_MEASURED}
-    yield _row(f"candidates: {PLACEMENT.release}", times, workload, None, more)
+    yield _row(f"candidates: {PLACEMENT}", times, workload, None, more)
     with claim_subject(workload) as subject:
         times = _compare(placement, "claim", CLAIMS, subject)
-    yield _row(f"claim: {PLACEMENT.release}", times, workload, None, {"left_out": CLAIM_NOT_MEASURED})
+    yield _row(f"claim: {PLACEMENT}", times, workload, None, {"left_out": CLAIM_NOT_MEASURED})
 
 
 def _block_size(workload: PeerWorkload) -> int:

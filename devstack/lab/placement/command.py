@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from devstack import peer_environments
-from devstack.deploy.users.errors import DevstackError
 from devstack.lab.benchmark import Benchmark, flag, host_count, names_of, option
-from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import floor, servers
 from devstack.lab.placement.calls import ServerCalls, rate, reconnecting
 from devstack.lab.placement.client import HttpClient, allocation
@@ -21,7 +19,6 @@ from devstack.lab.placement.cloud import CANDIDATES, DEVICE_CANDIDATES, FLAVOR, 
 from devstack.lab.placement.servers import GanttPlacement, ServedPlacement
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedCalls, Times, alternate
-from devstack.peer_environments import PLACEMENT_SERVER, PeerMissing
 from devstack.servers.redis import AppendFsync
 from rpcapi.cli.command import CommandFailed
 
@@ -64,27 +61,24 @@ class PlacementBenchmark(Benchmark):
         option("--sync", "When stores sync", names_of(PROMISES, "a moment of a sync"), ",".join(PROMISES), "NAME,..."),
         option("--calls", "Per block", default=50),
         flag("--alone", "Without Placement: beside the server that does nothing only."),
-        flag("--install", f"First install {PLACEMENT_SERVER.release} from PyPI."),
+        flag("--install", f"First install {peer_environments.NOVA_CLOUD.release} from PyPI."),
         peer_environments.CACHE,
     )
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
-        try:
-            if args.install:
-                peer_environments.install(PLACEMENT_SERVER, args.cache)
-            # Before anything is started.
-            python = None if args.alone else peer_environments.python(PLACEMENT_SERVER, args.cache)
-            cloud = Cloud(args.hosts)
-            for name in args.sync:
-                promise = PROMISES[name]
-                with contextlib.ExitStack() as stack:
-                    gantt = stack.enter_context(servers.run_gantt(cloud, WORKERS, promise.fsync))
-                    placement = None
-                    if python is not None:
-                        placement = stack.enter_context(servers.run_placement(cloud, WORKERS, promise.flush, python))
-                    yield from _Comparison(cloud, gantt, placement, calls=args.calls, promise=name).measure()
-        except (PeerMissing, PeerFailed, DevstackError) as error:
-            raise CommandFailed(str(error)) from error
+        if args.install:
+            peer_environments.install(args.cache)
+        # Before anything is started.
+        python = None if args.alone else peer_environments.python(args.cache)
+        cloud = Cloud(args.hosts)
+        for name in args.sync:
+            promise = PROMISES[name]
+            with contextlib.ExitStack() as stack:
+                gantt = stack.enter_context(servers.run_gantt(cloud, WORKERS, promise.fsync))
+                placement = None
+                if python is not None:
+                    placement = stack.enter_context(servers.run_placement(cloud, WORKERS, promise.flush, python))
+                yield from _Comparison(cloud, gantt, placement, calls=args.calls, promise=name).measure()
 
 
 class _Comparison:

@@ -18,7 +18,6 @@ from devstack.lab.private_cluster import running
 from devstack.lab.private_servers import running_mariadb
 from devstack.lab.processor_time import resident_bytes
 from devstack.layout import PLACEMENT
-from devstack.peer_environments import PLACEMENT_SERVER
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import free_port
 from devstack.servers.redis import AppendFsync
@@ -124,7 +123,7 @@ def run_placement(cloud: Cloud, workers: int, flush: int, python: Path) -> Itera
 
     ``flush`` is innodb_flush_log_at_trx_commit: 1 syncs at each commit, 0 each second.
     """
-    command = [str(python), "-s", str(side.INSIDE / PLACEMENT_SERVER.script)]
+    command = [str(python), "-s", str(side.INSIDE / "placement_http_side.py")]
     settings = [f"--innodb-flush-log-at-trx-commit={flush}"]
     with running_mariadb(settings) as database, side.running(command) as process:
         port = free_port()

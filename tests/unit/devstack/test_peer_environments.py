@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from devstack import peer_environments
-from devstack.peer_environments import NOVA, PEERS, PeerMissing
+from devstack.peer_environments import NOVA_CLOUD, PeerMissing
 
 SETUP = Path(__file__).parents[3] / "setup.py"
 
@@ -30,39 +30,41 @@ def commands(monkeypatch):
 
 
 def test_missing_peer_error_says_how_to_install_it(tmp_path):
-    with pytest.raises(PeerMissing, match=r"nova 34\.0\.0 is not installed in .*`\./devstack/lab\.sh peers --install`"):
-        peer_environments.python(NOVA, tmp_path)
+    with pytest.raises(
+        PeerMissing, match=r"nova-cloud 34\.0\.0 is not installed in .*`\./devstack/nova\.sh --install`"
+    ):
+        peer_environments.python(tmp_path)
 
 
 def test_peer_is_installed_once_into_its_own_environment(tmp_path, commands):
     calls, _ = commands
-    peer_environments.install(NOVA, tmp_path)
+    peer_environments.install(tmp_path)
     venv, pip = calls
     assert venv[:3] == [sys.executable, "-m", "venv"]
     assert pip[0].startswith(str(tmp_path))
-    assert pip[-1] == "nova==34.0.0"
-    peer_environments.install(NOVA, tmp_path)
+    assert tuple(pip[-len(NOVA_CLOUD.requirements) :]) == NOVA_CLOUD.requirements
+    peer_environments.install(tmp_path)
     assert len(calls) == 2
-    assert peer_environments.python(NOVA, tmp_path) == Path(pip[0])
+    assert peer_environments.python(tmp_path) == Path(pip[0])
 
 
 def test_incomplete_environment_is_removed(tmp_path, commands):
     _, failing_words = commands
     failing_words.append("nova==34.0.0")
     with pytest.raises(PeerMissing, match="no such release"):
-        peer_environments.install(NOVA, tmp_path)
+        peer_environments.install(tmp_path)
     assert not list(tmp_path.iterdir())
     with pytest.raises(PeerMissing):
-        peer_environments.python(NOVA, tmp_path)
+        peer_environments.python(tmp_path)
 
 
 def test_unwritable_cache_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(PeerMissing, match="cannot be installed in"):
-        peer_environments.install(NOVA, tmp_path / "file")
+        peer_environments.install(tmp_path / "file")
 
 
 def test_peers_are_not_dependencies_of_gantt():
     text = SETUP.read_text()
     # As a requirement, which an extra of the same name is not, nor a path of package data.
-    assert not any(re.search(rf'"{re.escape(peer.package)}(?!":|/)', text) for peer in PEERS)
+    assert not any(re.search(rf'"{package}(?!":|/)', text) for package in ("nova", "openstack-placement"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from devstack.peer_environments import NOVA, READY
+from devstack.peer_environments import NOVA_CLOUD, READY
 from devstack.servers.process import start_ticks
 from tests.unit.devstack.lab import ending
 from tests.unit.devstack.lab.peers import fake_peer
@@ -48,7 +48,7 @@ def test_terminated_replay_on_redis_leaves_nothing(run_folder):
 
 def test_terminated_call_of_a_silent_peer_leaves_nothing(run_folder):
     # Given an environment whose Python never answers
-    home = run_folder / "cache" / f"{NOVA.name}-{NOVA.version}"
+    home = run_folder / "cache" / f"{NOVA_CLOUD.name}-{NOVA_CLOUD.version}"
     (home / "bin").mkdir(parents=True)
     (home / READY).write_text("")
     (home / "bin" / "python").write_text(f"#!/bin/sh\nexec {sys.executable} {Path(fake_peer.__file__)} hang\n")

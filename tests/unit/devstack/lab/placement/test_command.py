@@ -21,4 +21,4 @@ def test_each_question_is_a_row_beside_the_least_work(monkeypatch):
 def test_missing_placement_is_reported_with_the_command_that_installs_it(tmp_path):
     code, _, error = asking.run("placement", "--hosts", "1", "--cache", str(tmp_path))
     assert code == 1
-    assert "./devstack/lab.sh placement --install" in error
+    assert "./devstack/nova.sh --install" in error
