@@ -61,7 +61,7 @@ class BootBenchmark(ClusterBenchmark):
         size = self.size(bus, args, args.hosts)
         with booted(size, INSTANT_BOOTS) as (private_cluster, session):
             private_cluster.start_echo(1)
-            client_conf = private_cluster.cluster.client_conf
+            client_conf = private_cluster.client_conf
             single_uuids: list[str] = []
             # No service's user may call the echo service.
             transport = get_transport(cfg.ConfigOpts(), private_cluster.bus_url)

@@ -151,7 +151,7 @@ class Flood:
 
 
 def _measure(private_cluster: PrivateCluster, args: argparse.Namespace) -> OverloadMeasurements:
-    conf = str(private_cluster.cluster.client_conf)
+    conf = str(private_cluster.client_conf)
     with closing(Session([conf], FLOOD)) as session, closing(Session([conf], OTHER)) as other_session:
         quiet = [_time_boot(other_session) for _ in range(QUIET_BOOTS)]
         peak_uuids = [str(uuid.uuid4()) for _ in range(PEAK_REQUESTS * args.batch)]
@@ -193,5 +193,5 @@ def _time_boot(session: Session) -> float:
 
 
 def _resident_kb(private_cluster: PrivateCluster) -> int:
-    pids = [private_cluster.cluster.daemons[name].pid for name in MEASURED_DAEMONS]
+    pids = [private_cluster.daemons[name].pid for name in MEASURED_DAEMONS]
     return sum(resident_kb(process) for pid in pids if pid for process in [pid, *descendants(pid)])

@@ -44,55 +44,54 @@ LONG_TIMEOUTS: confs.Groups = {"scheduler": {"claim_ttl": LONG_SECONDS}, "store"
 SCHEDULERS = option("--schedulers", "Workers", default=2)
 
 
-class PrivateCluster:
-    """Servers of a cluster in a temporary folder; daemons are started individually."""
+class PrivateCluster(DevstackCluster):
+    """Cluster in a temporary folder, whose daemons are started individually."""
 
     def __init__(
         self, folder: Path, size: ClusterSize, fsync: AppendFsync, overrides: Mapping[str, confs.Groups]
     ) -> None:
         durable = {"store": {"durability": "always" if fsync == "always" else "everysec"}}
         scheduler = confs.merge(overrides.get("scheduler", {}), durable)
-        self.cluster = DevstackCluster(folder, size, {**overrides, "scheduler": scheduler})
-        self.cluster.store.appendonly = fsync
+        super().__init__(folder, size, {**overrides, "scheduler": scheduler})
+        self.store.appendonly = fsync
         self._echo = ServerProcess("the lab's echo", folder / "echo.pid", folder / "log" / "echo.log")
-        self._agents: dict[str, ServerProcess] = {}  # beside that of the cluster
 
     @property
     def bus_url(self) -> str:
         """The bus URL of a user with all permissions."""
-        if self.cluster.rabbit is not None:
-            return self.cluster.rabbit.url()
-        assert self.cluster.bus is not None  # noqa: S101 - a cluster has one of the two
-        return self.cluster.bus.bus_url(ADMIN.name)
+        if self.rabbit is not None:
+            return self.rabbit.url()
+        assert self.bus is not None  # noqa: S101 - a cluster has one of the two
+        return self.bus.bus_url(ADMIN.name)
 
     @property
     def store_url(self) -> str:
         """The store URL of the scheduler's user."""
-        return self.cluster.store.url("scheduler")
+        return self.store.url("scheduler")
 
     def start_servers(self) -> None:
         """Start bus and store, and write the daemons' configuration files; raises ServerError."""
-        self.cluster.layout.make()
-        self.cluster.start_servers()
-        self.cluster.write_confs()
+        self.layout.make()
+        super().start_servers()
+        self.write_confs()
 
     def start_echo(self, workers: int) -> None:
         """Start the echo daemon on the services' executor."""
-        file = self.cluster.layout.etc / "echo.conf"
-        start_echo(self._echo, file, self.bus_url, self.cluster.size.executor, workers=workers)
+        file = self.layout.etc / "echo.conf"
+        start_echo(self._echo, file, self.bus_url, self.size.executor, workers=workers)
 
     def set_workers(self, schedulers: int, executor: str, *, metrics_port: int | None = None) -> None:
         """Set scheduler workers, executor and port of metrics of daemons that are started later."""
-        self.cluster.size = replace(self.cluster.size, schedulers=schedulers, executor=executor)
+        self.size = replace(self.size, schedulers=schedulers, executor=executor)
         listen = f"{LOOPBACK}:{metrics_port}" if metrics_port is not None else ""
-        scheduler = confs.merge(self.cluster.overrides["scheduler"], {"metrics": {"listen": listen}})
-        self.cluster.overrides = {**self.cluster.overrides, "scheduler": scheduler}
-        self.cluster.write_confs()
+        scheduler = confs.merge(self.overrides["scheduler"], {"metrics": {"listen": listen}})
+        self.overrides = {**self.overrides, "scheduler": scheduler}
+        self.write_confs()
 
-    def start_daemon(self, name: str) -> int:
+    def run_daemon(self, name: str) -> int:
         """Start a daemon, and return its process id when all its workers serve; raises ServerNotReady."""
-        daemon = self.cluster.daemons[name]
-        _start_and_wait(daemon, lambda: self.cluster.start_daemon(name))
+        daemon = self.daemons[name]
+        _start_and_wait(daemon, lambda: self.start_daemon(name))
         if daemon.pid is None:
             raise ServerError(f"gantt-{name} ended; see {daemon.log}.")
         return daemon.pid
@@ -100,7 +99,7 @@ class PrivateCluster:
     @contextlib.contextmanager
     def paused_daemon(self, name: str) -> Iterator[None]:
         """Suspend a daemon's processes inside the block."""
-        group = self.cluster.daemons[name].group
+        group = self.daemons[name].group
         if group is None:
             raise ServerError(f"gantt-{name} is not running, so it cannot be paused.")
         os.killpg(group, signal.SIGSTOP)
@@ -114,33 +113,27 @@ class PrivateCluster:
 
         After it was killed, it starts with all its guests.
         """
-        layout = self.cluster.layout
-        agent = self._agents.setdefault(
-            name, ServerProcess(f"agent {name}", layout.pid_file(name), layout.log_file(name))
-        )
+        layout = self.layout
         own = {"compute": {"hosts": ",".join(hosts), "state_path": layout.state / name}}
-        write_private(layout.conf(name), confs.text(own))
-        files = [f"--config-file={layout.conf(daemon)}" for daemon in (AGENT, name)]  # the last one takes precedence
-        command, environment = [*self.cluster.commands[AGENT], *files], inherited_environment()
-        _start_and_wait(agent, lambda: agent.spawn(command, environment, layout.folder))
-
-    def kill_agent(self, name: str) -> None:
-        """End an agent and its workers at once, like a power failure."""
-        self._agents[name].kill_group()
+        write_private(layout.conf(name), confs.text(own))  # takes precedence over that of the cluster's agent
+        self.commands[name] = [*self.commands[AGENT], f"--config-file={layout.conf(AGENT)}"]
+        self.environment[name] = {}
+        self.daemons[name] = ServerProcess(f"agent {name}", layout.pid_file(name), layout.log_file(name))
+        self.run_daemon(name)
 
     def stop_daemons(self) -> None:
         """Stop all daemons in parallel, with SIGKILL after a few seconds."""
-        stop_together([*self.cluster.daemons.values(), *self._agents.values(), self._echo], STOP_SECONDS)
+        stop_together([*self.daemons.values(), self._echo], STOP_SECONDS)
 
     def close(self) -> None:
         """Stop everything; the servers are killed, because their data is not needed again."""
         self.stop_daemons()
-        self.cluster.store.kill()
-        if self.cluster.bus is not None:
-            self.cluster.bus.kill()
-        if self.cluster.rabbit is not None:
-            self.cluster.rabbit.kill()
-            self.cluster.rabbit.stop()
+        self.store.kill()
+        if self.bus is not None:
+            self.bus.kill()
+        if self.rabbit is not None:
+            self.rabbit.kill()
+            self.rabbit.stop()
 
 
 def start_echo(daemon: ServerProcess, file: Path, url: str, executor: str, *, workers: int) -> None:
@@ -179,10 +172,10 @@ def booted(
     """Start a cluster with its daemons; yield it with a session when ``nodes`` (default: all) accept claims."""
     with (
         running(size, overrides=overrides) as private_cluster,
-        contextlib.closing(Session([str(private_cluster.cluster.client_conf)])) as session,
+        contextlib.closing(Session([str(private_cluster.client_conf)])) as session,
     ):
         for name in DAEMONS:
-            private_cluster.start_daemon(name)
+            private_cluster.run_daemon(name)
         wait_for_nodes(session, size.nodes if nodes is None else nodes)
         yield private_cluster, session
 

@@ -52,14 +52,14 @@ class MovesBenchmark(ClusterBenchmark):
             private_cluster.start_agent(LOST, hosts.lost_hosts)
             wait_for_nodes(session, len(hosts.names))
             boots = run.boot(hosts.lost_hosts)
-            private_cluster.kill_agent(LOST)
+            private_cluster.daemons[LOST].kill_group()
             for host in hosts.lost_hosts:
                 run.operator.fence(host)
             yield from evacuation_rows(bus, args, boots, run.evacuate())
             # The agent returns with all its guests and must remove them.
             private_cluster.start_agent(LOST, hosts.lost_hosts)
             wait_for_nodes(session, len(hosts.names))
-            state = private_cluster.cluster.layout.state
+            state = private_cluster.layout.state
             result, faults = run.verify([state / "compute", state / LOST])
         counts = {"servers": len(result.instances), "claims": len(result.claims)}
         yield faults_row(f"moves amiss, {bus}", faults, **counts)

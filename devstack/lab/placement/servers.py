@@ -53,11 +53,11 @@ def run_gantt(cloud: Cloud, workers: int, fsync: AppendFsync) -> Iterator[GanttP
         running(size, fsync, workers_option) as private_cluster,
         partitions.opened(private_cluster.store_url, PARTITION) as store,
     ):
-        empty_bytes = resident_bytes(private_cluster.start_daemon(PLACEMENT))
+        empty_bytes = resident_bytes(private_cluster.run_daemon(PLACEMENT))
         private_cluster.stop_daemons()
         _fill(store, cloud)
-        api_pid, store_pid = private_cluster.start_daemon(PLACEMENT), private_cluster.cluster.store.pid
-        port = private_cluster.cluster.size.placement_port
+        api_pid, store_pid = private_cluster.run_daemon(PLACEMENT), private_cluster.store.pid
+        port = private_cluster.size.placement_port
         assert port is not None and store_pid is not None  # noqa: S101 - both run
         grown = resident_bytes(api_pid) - empty_bytes
         yield GanttPlacement(port, store, (api_pid, store_pid), grown / workers / cloud.size)

@@ -120,7 +120,7 @@ def _running_daemons(private_cluster: PrivateCluster, workers: int, executor: st
     port = free_port() if is_measured else None
     private_cluster.set_workers(workers, default_executor() if is_measured else executor, metrics_port=port)
     private_cluster.start_echo(workers)
-    private_cluster.start_daemon("scheduler")
+    private_cluster.run_daemon("scheduler")
     try:
         with scraping(port) if port is not None else contextlib.nullcontext():
             yield

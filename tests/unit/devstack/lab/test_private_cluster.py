@@ -17,7 +17,7 @@ def test_both_means_each_bus(text, names):
 @pytest.mark.parametrize(("fsync", "appendonly"), [("always", "always"), ("everysec", "everysec"), ("no", "no")])
 def test_store_is_as_durable_as_the_measurement_needs(tmp_path, fsync, appendonly):
     cluster = PrivateCluster(tmp_path, ClusterSize(), fsync, {})
-    assert cluster.cluster.store.appendonly == appendonly
+    assert cluster.store.appendonly == appendonly
     assert cluster.store_url.startswith("unix://scheduler:")
     assert cluster.bus_url.startswith("gantt+redis://admin:")
 
