@@ -59,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _end_with(parent)
         return LabApp().run(list(sys.argv[1:] if argv is None else argv))
     try:
-        return os.waitstatus_to_exitcode(os.waitpid(measuring, 0)[1])
+        code = os.waitstatus_to_exitcode(os.waitpid(measuring, 0)[1])
+        return code if code >= 0 else 128 - code  # as a shell says which signal ended it
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     finally:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A terminated lab leaves no processes and files."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -29,6 +30,15 @@ def test_killed_lab_leaves_no_process(run_folder):
         processes = ending.descendants(lab.pid)
         lab.kill()
         ending.poll(lambda: not any(start_ticks(pid) for pid in processes), 10)
+
+
+def test_lab_whose_measurement_is_killed_removes_its_folder(run_folder):
+    with ending.running_lab(run_folder, "claim") as lab:
+        ending.poll(lambda: any(run_folder.glob("gantt-lab-*/redis.sock")))
+        (folder,) = run_folder.glob("gantt-lab-*")
+        os.kill(int(folder.name.split("-")[2]), signal.SIGKILL)
+        assert lab.wait(60) == 128 + signal.SIGKILL
+        assert not folder.exists()
 
 
 def test_interrupted_lab_says_so_by_its_exit_code(run_folder):
