@@ -31,10 +31,13 @@ def remove_leftovers() -> None:
     """End the servers of killed processes of this user, and remove their temporary folders."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
         pid = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if folder.lstat().st_uid == os.geteuid() and not Path("/proc", pid).exists():
-            files = sorted(folder.rglob("*.pid"))
-            stop_together([ServerProcess(path.stem, path, path.with_suffix(".log")) for path in files], 0)
-            shutil.rmtree(folder, ignore_errors=True)
+        if not pid.isdigit() or Path("/proc", pid).exists():
+            continue
+        with contextlib.suppress(FileNotFoundError):  # another lab removes it at the same time
+            if folder.lstat().st_uid == os.geteuid():
+                files = sorted(folder.rglob("*.pid"))
+                stop_together([ServerProcess(path.stem, path, path.with_suffix(".log")) for path in files], 0)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ def test_leftovers_of_a_killed_process_are_removed_and_no_others(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with subprocess.Popen(["true"]) as ended:
         pass
-    left, own, other = (tmp_path / f"gantt-lab-{name}" for name in (f"{ended.pid}-a", f"{os.getpid()}-b", "plots"))
+    left, own, other = (tmp_path / f"gantt-lab-{name}" for name in (f"{ended.pid}-a", f"{os.getpid()}-b", "my-plots"))
     for folder in (left, own, other):
         folder.mkdir()
     server = ServerProcess("sleep", left / "sleep.pid", left / "sleep.log")
