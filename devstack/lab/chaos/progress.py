@@ -16,9 +16,8 @@ SCHEMA = 2
 class Progress:
     """Figures of all finished segments of a campaign.
 
-    ``missed`` counts drawn faults that did not occur, ``phases`` those at which a process was stopped, ``answers``
-    acknowledged calls by verb. ``recoveries`` are seconds from the repair of a burst's last fault until a new server is
-    ACTIVE.
+    ``missed`` counts drawn faults that did not occur, ``answers`` acknowledged calls by verb. ``recoveries`` are
+    seconds from the repair of a burst's last fault until a new server is ACTIVE.
     """
 
     seed: int
@@ -28,7 +27,6 @@ class Progress:
     faults: Counter[str] = field(default_factory=Counter)
     idle_faults: Counter[str] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
-    phases: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
     instances: int = 0
     claims: int = 0
@@ -43,7 +41,7 @@ class Progress:
 
     def add(self, other: "Progress") -> None:
         """Add the figures of a segment, or of another run."""
-        for name in ("faults", "idle_faults", "missed", "phases", "answers", "violations"):
+        for name in ("faults", "idle_faults", "missed", "answers", "violations"):
             getattr(self, name).update(getattr(other, name))
         for name in ("segments", "seconds", "instances", "claims", "unrecovered", "recoveries", "evidence"):
             setattr(self, name, getattr(self, name) + getattr(other, name))

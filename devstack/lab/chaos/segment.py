@@ -139,8 +139,6 @@ class Segment:
         figures.faults[kind] += 1
         if is_idle:
             figures.idle_faults[kind] += 1
-        if kind.endswith("between two steps"):
-            figures.phases[detail.partition(" ")[2]] += 1
 
     def _probe(self, caller: HistoryCaller) -> bool:
         """Boot servers until one is ACTIVE; return whether one was in time."""

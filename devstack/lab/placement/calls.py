@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 
 from devstack.lab.placement.client import HttpClient, allocation
 from devstack.lab.placement.cloud import FLAVOR
@@ -102,32 +101,12 @@ def reconnecting(client: HttpClient, call: Callable[[], object]) -> TimedCalls:
     return repeat
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """Allocations by several clients, in seconds of the clock and of processors."""
+def rate(port: int, pids: Sequence[int], hosts: Sequence[str], clients: int, seconds: float) -> dict[str, float]:
+    """Let clients write allocations for some seconds, each from its own hosts; ``pids`` are the servers' processes.
 
-    calls: int
-    seconds: float
-    server_seconds: float
-    client_seconds: float
-
-    @property
-    def per_second(self) -> float:
-        return self.calls / self.seconds
-
-    @property
-    def per_processor_second(self) -> float:
-        """Allocations for a second of the servers' processor time."""
-        return self.calls / self.server_seconds
-
-    @property
-    def client_us(self) -> float:
-        """Microseconds of the clients' processor time for each allocation."""
-        return 1e6 * self.client_seconds / self.calls
-
-
-def rate(port: int, pids: Sequence[int], hosts: Sequence[str], clients: int, seconds: float) -> Rate:
-    """Let clients write allocations for some seconds, each from its own hosts; ``pids`` are the servers' processes."""
+    Return allocations for a second of the clock and of the servers' processor time, and the clients' processor time
+    for each.
+    """
     stopping = threading.Event()
 
     def write(index: int) -> int:
@@ -145,4 +124,8 @@ def rate(port: int, pids: Sequence[int], hosts: Sequence[str], clients: int, sec
         stopping.set()
         total = sum(count.result() for count in counts)
         passed = time.perf_counter() - began
-    return Rate(total, passed, cpu_seconds(pids) - server_before, time.process_time() - client_before)
+    return {
+        "per_s": total / passed,
+        "per_processor_s": total / (cpu_seconds(pids) - server_before),
+        "client_us": 1e6 * (time.process_time() - client_before) / total,
+    }

@@ -7,7 +7,6 @@ import itertools
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from devstack import peer_environments
@@ -36,15 +35,8 @@ Figures = Mapping[str, float | int | str]
 ServedCalls = Callable[..., list[float]]  # (server, number of the first call, count) -> seconds of each call
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """Settings of Redis and MariaDB that promise the same durability of an acknowledged write."""
-
-    fsync: AppendFsync
-    flush: int  # innodb_flush_log_at_trx_commit
-
-
-PROMISES = {"second": Promise("everysec", 0), "commit": Promise("always", 1)}
+# Redis's appendfsync and MariaDB's innodb_flush_log_at_trx_commit, by what both promise of an acknowledged write.
+PROMISES: Mapping[str, tuple[AppendFsync, int]] = {"second": ("everysec", 0), "commit": ("always", 1)}
 
 
 class PlacementBenchmark(Benchmark):
@@ -72,12 +64,12 @@ class PlacementBenchmark(Benchmark):
         python = None if args.alone else peer_environments.python(args.cache)
         cloud = Cloud(args.hosts)
         for name in args.sync:
-            promise = PROMISES[name]
+            fsync, flush = PROMISES[name]
             with contextlib.ExitStack() as stack:
-                gantt = stack.enter_context(servers.run_gantt(cloud, WORKERS, promise.fsync))
+                gantt = stack.enter_context(servers.run_gantt(cloud, WORKERS, fsync))
                 placement = None
                 if python is not None:
-                    placement = stack.enter_context(servers.run_placement(cloud, WORKERS, promise.flush, python))
+                    placement = stack.enter_context(servers.run_placement(cloud, WORKERS, flush, python))
                 yield from _Comparison(cloud, gantt, placement, calls=args.calls, promise=name).measure()
 
 
@@ -178,14 +170,10 @@ class _Comparison:
             name: rate(server.port, server.pids, self._cloud.flat, CLIENTS, seconds)
             for name, server, seconds in (("ours", self._gantt, OUR_SECONDS), ("theirs", placement, PEER_SECONDS))
         }
-        figures: dict[str, float | int | str] = {}
-        for name, measured in rates.items():
-            figures[f"{name}_per_s"] = measured.per_second
-            figures[f"{name}_per_processor_s"] = measured.per_processor_second
-            figures[f"{name}_client_us"] = measured.client_us
+        figures = {f"{name}_{key}": value for name, measured in rates.items() for key, value in measured.items()}
         return ResultRow(
             f"PUT allocations by {CLIENTS} clients a processor second, sync each {self._promise}: ours / Placement",
-            rates["ours"].per_processor_second / rates["theirs"].per_processor_second,
+            rates["ours"]["per_processor_s"] / rates["theirs"]["per_processor_s"],
             RATE_BUDGET,
             "at least",
             figures,

@@ -44,7 +44,8 @@ def test_allocation_that_is_acknowledged_and_not_stored_fails():
 def test_rate_counts_calls_and_processor_time_of_all_clients():
     with floor.running(b"{}", 1) as port:
         measured = rate(port, [os.getpid()], HOSTS, 2, 1.0)
-    assert measured.calls >= 2
-    assert measured.per_second == pytest.approx(measured.calls / measured.seconds)
+    assert measured["per_s"] >= 1
     # The processes that are counted as servers are this one and what it started, which sent and answered
-    assert measured.server_seconds >= measured.client_seconds - 0.05
+    server_s = measured["per_s"] / measured["per_processor_s"]
+    client_s = measured["per_s"] * measured["client_us"] / 1e6
+    assert server_s >= client_s - 0.05
