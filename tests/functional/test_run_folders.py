@@ -23,7 +23,7 @@ DEADLINE = 30.0
 BOOTS_RABBIT = (
     "import pathlib, sys\n"
     "from devstack.servers.rabbitmq import RabbitNode\n"
-    "from tests import run_folders\n"
+    "from tests.support import run_folders\n"
     "run_folders.BASE = pathlib.Path(sys.argv[1])\n"
     "node = RabbitNode(run_folders.claim_folder() / 'run' / 'rabbitmq')\n"
     "node._accepts_login = lambda: print('boots', flush=True)\n"
