@@ -53,7 +53,7 @@ def test_next_run_ends_servers_of_a_killed_run(monkeypatch, run_folder):
     monkeypatch.setattr(run_folders, "BASE", run_folder)
     program = (
         "import sys, time, pathlib\n"
-        "from tests import run_folders\n"
+        "from tests.support import run_folders\n"
         "from devstack.servers import lifetime\n"
         "from devstack.servers.redis import RedisServer\n"
         "run_folders.BASE = pathlib.Path(sys.argv[1])\n"
