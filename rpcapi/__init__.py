@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """RPC contract of gantt's services, also usable alone as a client library.
 
-A program imports this package: sessions with a cluster, request specs, flavors and the base class of errors. They load
-on first use, because services import only the modules that they need. The types of messages are in
+A program imports this package: sessions with a cluster, request specs and the base class of errors. They load on first
+use, because services import only the modules that they need. The types of messages are in
 :mod:`rpcapi.objects`, all errors in :mod:`rpcapi.errors`.
 """
 
@@ -28,3 +28,6 @@ else:
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(importlib.import_module(_MODULES[name]), name)
+
+    def __dir__() -> list[str]:
+        return __all__

@@ -224,7 +224,11 @@ def _is_ended_by_mistake(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def _apply_end(instance: InstanceRecord, result: BuildResult, epoch: int) -> InstanceRecord | None:
-    """Continue a deletion after the guest's end, at first with the claims if the store may have lost attempts."""
+    """Continue a deletion after the end of the guest.
+
+    A server that has returned to its source ends there in step END_SOURCE. Step ABORT checks the claims if the store
+    may have lost attempts.
+    """
     if instance.step == SagaStep.END_SOURCE and instance.is_at_source:
         return moves.end_source(instance, result.reason)
     if instance.step != SagaStep.TERMINATE:

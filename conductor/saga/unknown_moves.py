@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from conductor.admission import count_amounts, total_amounts
 from conductor.resized_spec import larger_amounts
+from conductor.saga.claims import ENDED_ANSWERS
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import building_status, set_step
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
@@ -15,7 +16,7 @@ from rpcapi import objects
 from rpcapi.objects.guest import CONFIRMED, INCOMING, RUNNING, STOPPED
 from rpcapi.objects.transition import STOP
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer, ClaimRole
+from rpcapi.resources.claims import MIGRATION_ATTEMPT, ClaimRole
 
 Claim = Mapping[str, Any]
 
@@ -102,11 +103,12 @@ def _free(
 ) -> InstanceRecord:
     """Tell a host that the earlier move is over for which it stopped its guest, which stays off.
 
-    Both claims are of another move, so the earlier one has ended, unless the partition may have forgotten it.
+    Both live claims are of the later move, so no claim of the earlier one is live; but the partition may have forgotten
+    one.
     """
-    refs = objects.ClaimRefs.of(consumers=[attempt.migration], attempts=[instance.attempt])
-    answers = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs)
-    if answers.answers == [Answer.CLOSED]:
+    refs = objects.ClaimRefs.of(consumers=[attempt.migration], attempts=[MIGRATION_ATTEMPT])
+    (answer,) = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs).answers
+    if answer not in ENDED_ANSWERS:
         return saga_pass.retry_later(instance, f"its guest on {claim['host']} is off for migration {attempt.migration}")
     freed = replace(instance, last_attempt=max(instance.last_attempt, attempt.transition) + 1)
     transitions = objects.GuestTransitions.of(

@@ -194,9 +194,13 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        if "transport" in vars(self):
+        """Close the bus; the next call opens it again."""
+        members = vars(self)
+        if "transport" in members:
             self.transport.cleanup()
             tracing.stop()
+        for name in ("transport", "scheduler", "conductor", "claims"):
+            members.pop(name, None)
 
 
 def _open_bus(conf: cfg.ConfigOpts) -> Any:

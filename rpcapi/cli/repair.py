@@ -176,7 +176,9 @@ def _refs(difference: Difference) -> Any:
 
 
 def _instances(difference: Difference) -> list[str]:
-    return [] if difference.instance is None else [difference.instance]
+    if difference.instance is None:
+        raise ValueError(f"{difference.kind} has no instance to repair")
+    return [difference.instance]
 
 
 def _adopt(session: Session, difference: Difference) -> None:

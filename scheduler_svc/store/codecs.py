@@ -34,8 +34,9 @@ def _encode_report(applied: AppliedReport) -> str:
 
 def _decode_report(text: str) -> AppliedReport:
     raw = documents.decode(text, "report")
-    number = registrations.incarnation(*raw["issued"])
-    return AppliedReport(number, raw["sequence"], tuple(raw["nodes"]), raw["agent"], raw.get("returned_ms"))
+    with documents.members_of("report"):
+        number = registrations.incarnation(*raw["issued"])
+        return AppliedReport(number, raw["sequence"], tuple(raw["nodes"]), raw["agent"], raw.get("returned_ms"))
 
 
 def _encode_pin(pin: tuple[str, int]) -> str:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Canonical JSON of stored documents, with a schema version."""
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rpcapi import errors
@@ -37,19 +38,31 @@ def decode(text: str | bytes, what: str) -> dict[str, Any]:
     return document
 
 
+@contextlib.contextmanager
+def members_of(what: str) -> Iterator[None]:
+    """Raise IncompatibleObject if a stored document has other members than are read in the block."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        version = f"{SCHEMA} with other members ({error})"
+        raise errors.IncompatibleObject(name=f"stored {what}", version=version, supported=SCHEMA) from error
+
+
 def decode_state(text: str | bytes) -> tuple[int, dict[str, Any]]:
     raw = decode(text, "host state")
-    return raw["version"], raw["state"]
+    with members_of("host state"):
+        return raw["version"], raw["state"]
 
 
 def decode_claim(text: str | bytes) -> Claim:
     """Decode a live claim. Alternates are one space-separated string, because Lua encodes [] as {}."""
     raw = decode(text, "claim")
     del raw["schema"]
-    raw["alternates"] = tuple(raw["alternates"].split())
-    if raw.get("group"):
-        raw["group"] = decode_group(raw["group"])
-    return Claim(**raw)
+    with members_of("claim"):
+        raw["alternates"] = tuple(raw["alternates"].split())
+        if raw.get("group"):
+            raw["group"] = decode_group(raw["group"])
+        return Claim(**raw)
 
 
 def encode_group(group: ClaimGroup) -> dict[str, Any]:

@@ -35,6 +35,8 @@ class Store(
     """
 
     def __init__(self, partition: str, **options: Unpack[StoreOptions]) -> None:
+        if unknown := options.keys() - DEFAULTS.keys():
+            raise TypeError(f"a store has no options {', '.join(sorted(unknown))}")
         self.partition = partition
         self.options = DEFAULTS | options
         self.bounds = StoreBounds("", {})

@@ -25,7 +25,7 @@ _IS_RESPONDER: ContextVar[IsResponder | None] = ContextVar("is_responder", defau
 
 @contextmanager
 def expect_reply_of(is_responder: IsResponder) -> Iterator[None]:
-    """Accept replies to this thread's calls only from users that satisfy the predicate."""
+    """Accept replies to this context's calls only from users that satisfy the predicate."""
     token = _IS_RESPONDER.set(is_responder)
     try:
         yield

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
+from rpcapi.resources.claims import MIGRATION_ATTEMPT, Answer, ClaimRole, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.allocations import generation_of, is_api_claim
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
@@ -14,7 +14,7 @@ from scheduler_svc.store.registrations import DUPLICATE
 from scheduler_svc.store.unverified import consumer_of, unverified_name
 from scheduler_svc.store.verbs.credibility import believed_allocations, is_credible
 from scheduler_svc.store.verbs.ending import find_for_host
-from scheduler_svc.store.verbs.moves import MIGRATION_ATTEMPT, as_source, make_source
+from scheduler_svc.store.verbs.moves import as_source, make_source
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 SHARED_PAUSE_MS = 10_000  # shortest pause before the next audit if orphans remain under a duplicate identity

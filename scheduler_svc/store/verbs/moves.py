@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from rpcapi.resources.claims import INSTANCE, MIGRATION, Answer, ClaimRole, ClaimState
+from rpcapi.resources.claims import INSTANCE, MIGRATION, MIGRATION_ATTEMPT, Answer, ClaimRole, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.allocations import is_api_claim
 from scheduler_svc.store.verbs.ending import find_for_host, without_claim
 from scheduler_svc.store.verbs.partition import PartitionState, answer_of
-
-MIGRATION_ATTEMPT = 1  # attempt of a migration's tombstone
 
 
 def change_all(

@@ -113,3 +113,18 @@ def test_bus_is_closed_only_if_it_was_opened(session):
     session.transport = SimpleNamespace(cleanup=lambda: closed.append(True))
     session.close()
     assert closed == [True]
+
+
+def test_closed_session_opens_the_bus_again(session, monkeypatch):
+    opened = []
+
+    def open_bus(_conf):
+        opened.append(SimpleNamespace(cleanups=0))
+        return SimpleNamespace(cleanup=lambda bus=opened[-1]: setattr(bus, "cleanups", bus.cleanups + 1))
+
+    monkeypatch.setattr(session_module, "_open_bus", open_bus)
+    for _ in range(2):
+        with session:
+            assert session.transport is not None
+    session.close()
+    assert [bus.cleanups for bus in opened] == [1, 1]

@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.store import documents
+from scheduler_svc.store import codecs, documents
 
 STORED_CLAIM = {
     "schema": 1,
@@ -60,3 +60,15 @@ def test_claim_keeps_its_group(policy: GroupPolicy) -> None:
     stored = {**STORED_CLAIM, "group": documents.encode_group(group), "deadline_ms": 9}
     claim = documents.decode_claim(documents.encode(stored))
     assert (claim.group, claim.deadline_ms) == (group, 9)
+
+
+@pytest.mark.parametrize("change", [{"future": 1}, {"alternates": None}, {"group": {"id": "g"}}])
+def test_claim_with_other_members_is_incompatible(change: dict[str, object]) -> None:
+    with pytest.raises(errors.IncompatibleObject, match="stored claim"):
+        documents.decode_claim(documents.encode(STORED_CLAIM | change))
+
+
+def test_report_with_other_members_is_incompatible() -> None:
+    former = {"schema": 1, "incarnation": 1, "sequence": 2, "agent": "a"}
+    with pytest.raises(errors.IncompatibleObject, match="stored report"):
+        codecs.REPORT.decode(documents.encode(former))

@@ -46,3 +46,9 @@ def test_verb_that_validates_is_declared_once(backend: type) -> None:
     verbs = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")]
     again = [verb for verb in verbs if verb not in VERBS and getattr(backend, verb) is not getattr(Store, verb)]
     assert set(again) <= {"close"}, "each backend has connections of its own"
+
+
+@pytest.mark.parametrize("backend", [MemoryStore, RedisStore, SqlStore])
+def test_unknown_option_is_refused(backend: Any) -> None:
+    with pytest.raises(TypeError, match="no options log_lenght"):
+        backend("p", log_lenght=5) if backend is MemoryStore else backend("redis://nowhere", "p", log_lenght=5)
