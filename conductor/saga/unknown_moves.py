@@ -45,8 +45,8 @@ def rebuild_move(
     attempt = read_attempt(saga_pass, instance, destination)
     uuid = destination["migration"] or source["migration"]
     for claim, place in ((destination, partition), (source, instance.partition)):
-        if (held := _held_for_other_move(saga_pass, instance, claim, uuid)) is not None:
-            return _free(saga_pass, instance, claim, held, place or saga_pass.clients.partition)
+        if (stopped := _held_for_other_move(saga_pass, instance, claim, uuid)) is not None:
+            return _free(saga_pass, instance, claim, stopped, place or saga_pass.clients.partition)
     goes_on = attempt.state in (RUNNING, CONFIRMED)
     source_runs = not goes_on and read_attempt(saga_pass, instance, source).state == RUNNING
     goes_on |= attempt.state == STOPPED and not source_runs

@@ -76,7 +76,7 @@ RULES = {
     ),
     "an uncertain move has no alternate": Rule(_LOSSES, "gives the move up instead of taking an alternate"),
     "a guest that followed a later message is not ended": Rule(_LOSSES, "keeps the guest and reports it"),
-    "a move that has ended holds no guest": Rule(_LOSSES, "tells the host that the earlier move is over"),
+    "a move that has ended holds no guest": Rule(_LOSSES, "informs the host that the earlier move is over"),
     "a guest that is off for another move is not started": Rule(
         _LOSSES, "does not start that guest for the recorded migration"
     ),
