@@ -43,13 +43,13 @@ def rebuild_move(
     """
     instance = with_amounts_of(saga_pass, instance, source)
     attempt = read_attempt(saga_pass, instance, destination)
+    source_attempt = read_attempt(saga_pass, instance, source)
     uuid = destination["migration"] or source["migration"]
-    for claim, place in ((destination, partition), (source, instance.partition)):
-        if (stopped := _held_for_other_move(saga_pass, instance, claim, uuid)) is not None:
-            return _free(saga_pass, instance, claim, stopped, place or saga_pass.clients.partition)
-    goes_on = attempt.state in (RUNNING, CONFIRMED)
-    source_runs = not goes_on and read_attempt(saga_pass, instance, source).state == RUNNING
-    goes_on |= attempt.state == STOPPED and not source_runs
+    ends = ((destination, attempt, partition), (source, source_attempt, instance.partition))
+    for claim, end, place in ends:
+        if end.migration not in ("", uuid):
+            return _free(saga_pass, instance, claim, end, place or saga_pass.clients.partition)
+    goes_on = attempt.state in (RUNNING, CONFIRMED) or (attempt.state == STOPPED and source_attempt.state != RUNNING)
     spec = resized_spec(saga_pass, instance, destination)
     flavor = instance.flavor or saga_pass.request.flavor
     migration = MigrationRecord(
@@ -89,13 +89,6 @@ def rebuild_move(
         moving = replace(moving, amounts=larger_amounts(former, count_amounts(spec)))
     step = SagaStep.STOP_SOURCE if goes_on else SagaStep.TERMINATE
     return set_step(moving, step, status=building_status(moving))
-
-
-def _held_for_other_move(
-    saga_pass: SagaPass, instance: InstanceRecord, claim: Claim, migration: str
-) -> AgentAttempt | None:
-    attempt = read_attempt(saga_pass, instance, claim)
-    return attempt if attempt.migration not in ("", migration) else None
 
 
 def _free(

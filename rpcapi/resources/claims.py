@@ -20,7 +20,7 @@ MAX_INSTANCES = 1000
 # Consumer types.
 INSTANCE = "INSTANCE"
 MIGRATION = "MIGRATION"  # consumer of the source's resources until the move ends
-MIGRATION_ATTEMPT = 1  # that of the tombstone of an ended migration
+MIGRATION_ATTEMPT = 1  # attempt of an ended migration's tombstone
 UNTYPED = ""  # Nova instance: clients of Placement before microversion 1.38 send no type
 BUILT_TYPES = frozenset({INSTANCE, UNTYPED})  # consumers with a guest on their host
 

@@ -28,7 +28,7 @@ def _encode_claim(claim: Claim) -> str:
 
 def _encode_report(applied: AppliedReport) -> str:
     members = asdict(applied) | {"schema": SCHEMA}
-    members["issued"] = registrations.issued(members.pop("incarnation"))  # it exceeds Lua's exact integers
+    members["issued"] = registrations.issued(members.pop("incarnation"))  # as two numbers, which Lua holds exactly
     return documents.encode(members)
 
 

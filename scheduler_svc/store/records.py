@@ -19,7 +19,7 @@ Liveness = Literal["beats", "group"]  # source of liveness: heartbeats or a serv
 
 
 class StoreOptions(TypedDict, total=False):
-    """Options of a partition's store; each backend uses those that concern it.
+    """Options of a partition's store; a backend ignores those of other backends.
 
     Attributes:
         durability: With "always", restarting a single server begins no new epoch.

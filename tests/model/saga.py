@@ -402,16 +402,15 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
     if state.agents[own.host].life != ALIVE:
         yield _outcome("waits for the agent of the destination", state, record)
         return
+    if state.agents[source.host].life != ALIVE:
+        yield _outcome("waits for the agent of the source", state, record)
+        return
     for claim in (own, source):
         if holds("a move that has ended holds no guest") and _is_held_for_other(state, claim, own.move or source.move):
             yield _free(state, record, claim)
             return
     guest = _guest_of(state, own)
-    if guest not in ("running", "to start") and state.agents[source.host].life != ALIVE:
-        yield _outcome("waits for the agent of the source", state, record)
-        return
-    source_runs = guest not in ("running", "to start") and _guest_of(state, source) == "running"
-    goes_on = guest in ("running", "to start") or (guest == "off" and not source_runs)
+    goes_on = guest in ("running", "to start") or (guest == "off" and _guest_of(state, source) != "running")
     kind, status = "live" if guest == "incoming" else "cold", "preparing" if goes_on else "reverting"
     migration = Migration(
         *(kind, status, source.host, source.attempt, own.attempt),
@@ -446,8 +445,6 @@ def _free(state: State, record: Record, claim: verbs.Claim) -> Outcome:
     """Tell a host that the move is over for which it stopped its guest, unless the partition may have forgotten it."""
     attempt, store = journalled(state.agents[claim.host], claim.attempt), state.store_of(claim.host)
     assert attempt is not None
-    if state.agents[claim.host].life != ALIVE:
-        return _outcome("waits for the agent of the source", state, record)
     if attempt.held_for not in store.ended_moves and verbs.may_have_forgotten(store):
         return _outcome("waits for the hosts of a move", state, record)
     freed = record._replace(last_attempt=max(record.last_attempt, attempt.transition) + 1)
