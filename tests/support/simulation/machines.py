@@ -2,6 +2,7 @@
 """State machines whose steps are recorded, and runs of them: first of kept examples, then of those of a seed."""
 
 import functools
+import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -126,7 +127,11 @@ def replay_kept(machine: type[RecordedMachine]) -> None:
 
 
 def replay(machine: type[RecordedMachine], steps: Sequence[Step]) -> None:
-    """Run a machine through the steps; a step whose condition does not hold is left out."""
+    """Run a machine through the steps; a step whose condition does not hold is left out.
+
+    Pauses have the same random parts in each run, as Hypothesis arranges in its own runs.
+    """
+    random.seed(int(__import__("os").environ.get("RS", "0")))
     state = machine()
     try:
         for name, arguments in steps:
