@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from compute_agent.newer_state import check_fields, read_word, without_empty
-from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.claims import ClaimRole, MoveEnd
 
 
 class AttemptRef(NamedTuple):
@@ -71,7 +71,7 @@ class Attempt:
         reported: Whether the conductor has acknowledged the outcome.
         operation: Number of the guest's last reboot or rebuild; 0 if none.
         starts_off: Whether the guest is created powered off, until its start is requested.
-        role, migration: Role of the claim and its migration, from the conductor's last message about a move.
+        role, migration, source_attempt: The claim's MoveEnd, from the conductor's last message about a move.
         transition: Number of the last message about a move or about power; 0 if none.
         stopped_for: Migration for which the guest was stopped; "" if none.
         is_incoming: Whether the guest is created paused, to be filled by a copy from another host.
@@ -95,6 +95,7 @@ class Attempt:
     starts_off: bool = False
     role: ClaimRole = ClaimRole.ONLY
     migration: str = ""
+    source_attempt: int | None = None
     transition: int = 0
     stopped_for: str = ""
     is_incoming: bool = False
@@ -137,11 +138,15 @@ class Attempt:
         outcome = AttemptResult.FAILED if self.is_incoming else AttemptResult.GONE
         return self.to_ended(outcome, "stopped and released by request", ClaimEnd.RELEASE, at_ms, request_id)
 
-    def to_end_of_move(self, migration: str, role: ClaimRole) -> "Attempt":
-        """Return the attempt in its role in a migration; role ONLY drops its copy."""
-        if role is ClaimRole.ONLY:
-            return replace(self, role=role, migration="", copy=None)
-        return replace(self, role=role, migration=migration)
+    @property
+    def move(self) -> MoveEnd:
+        return MoveEnd(self.role, self.migration or None, self.source_attempt)
+
+    def to_end_of_move(self, move: MoveEnd) -> "Attempt":
+        """Return the attempt as an end of a move; role ONLY drops its copy."""
+        if move.role is ClaimRole.ONLY:
+            return replace(self, role=move.role, migration="", source_attempt=None, copy=None)
+        return replace(self, role=move.role, migration=move.migration or "", source_attempt=move.source_attempt)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the journalled form, which shares the mappings: dataclasses.asdict takes ten times as long."""

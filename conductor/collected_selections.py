@@ -2,7 +2,7 @@
 """Batching of selections: concurrent requests reach the scheduler in one call."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -30,6 +30,7 @@ class _CollectedCall:
     attempt: int
     alternates: int
     fresh: bool
+    moves: Sequence[Mapping[str, Any] | None]
 
 
 class CollectingSchedulerAPI(SchedulerAPI):
@@ -52,8 +53,9 @@ class CollectingSchedulerAPI(SchedulerAPI):
         alternates: int = 2,
         *,
         fresh: bool = False,
+        moves: Sequence[Mapping[str, Any] | None] = (),
     ) -> objects.Selections:
-        selection = _CollectedCall(ctxt, spec, uuids, attempt, alternates, fresh)
+        selection = _CollectedCall(ctxt, spec, uuids, attempt, alternates, fresh, moves)
         selections: objects.Selections | None = None
         if len(uuids) < MAX_INSTANCES:
             selections = self._rounds.call(selection, ctxt.project_id or "", len(uuids))
@@ -67,6 +69,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
             selection.attempt,
             selection.alternates,
             fresh=selection.fresh,
+            moves=selection.moves,
         )
 
     def _send(self, calls: Sequence[_CollectedCall]) -> Sequence[objects.Selections | Exception | None]:
@@ -90,6 +93,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
                 users=[call.ctxt.user_id or "" for call in together],
                 deadlines=[call.ctxt.deadline for call in together],
                 fresh=[call.fresh for call in together],
+                moves=[list(call.moves) for call in together],
             )
             answers = self.select_batch(_common_context(together), requests, details=True)
         except errors.InvalidRequest as error:  # a request is invalid, or the batch too large

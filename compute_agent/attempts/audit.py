@@ -127,4 +127,4 @@ def _owner(attempt: Attempt) -> dict[str, Any]:
     owner = {name: value for name, value in attempt.owner.items() if name != "flavor"}
     if attempt.role is ClaimRole.ONLY:
         return owner
-    return {**owner, "role": str(attempt.role), "migration": attempt.migration}
+    return {**owner, **attempt.move.as_dict()}

@@ -15,7 +15,7 @@ from compute_agent.attempt import Attempt, AttemptRef, CopyState, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.simulator.copy import CopyEvent
 from rpcapi.objects.copy import ABORT, DONE, FAILED, POST_COPY, RUNNING, START
-from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.claims import ClaimRole, MoveEnd
 
 LOG = log.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def apply_copies(
         if attempt is None:
             guest_manager.end_unknown(copy.ref, request_id, owner)
         elif attempt.live and copy.number >= attempt.transition:
-            source = replace(attempt, transition=copy.number).to_end_of_move(copy.migration, ClaimRole.SOURCE)
+            source = replace(attempt, transition=copy.number).to_end_of_move(MoveEnd(ClaimRole.SOURCE, copy.migration))
             _apply(guest_manager, source, copy)
         else:
             guest_manager.journal.report_again(attempt.ref)

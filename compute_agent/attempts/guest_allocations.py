@@ -41,7 +41,8 @@ class GuestManager:
 
         - a guest without a live attempt is left from an interrupted stop, and is stopped;
         - a journalled guest that is missing or damaged was lost with its machine, and is spawned again under its claim;
-        - a missing guest that was being received has lost the copied data, and its attempt fails.
+        - a missing guest that was being received has lost the copied data, and its attempt fails;
+        - a missing guest that was powered off was removed by request, before its end was journalled.
 
         Raises JournalDamaged, NewerState, ValueError and OSError.
         """
@@ -76,13 +77,22 @@ class GuestManager:
         now_ms = self.journal.clock()
         self.end_attempts(
             [
-                attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, now_ms)
-                for attempt in self.journal.at(Stage.INCOMING)
-                if self.hypervisor.get(attempt.ref) is None
+                *(
+                    attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, now_ms)
+                    for attempt in self._without_guests(Stage.INCOMING)
+                ),
+                *(
+                    attempt.to_ended_by_request(now_ms, attempt.request_id)
+                    for attempt in self._without_guests(Stage.STOPPED)
+                    if attempt.uuid not in damaged
+                ),
             ]
         )
         for provider, excess in self.tracker.excess().items():
             LOG.warning("Provider %s is over capacity by %s", provider, excess)
+
+    def _without_guests(self, stage: Stage) -> list[Attempt]:
+        return [attempt for attempt in self.journal.at(stage) if self.hypervisor.get(attempt.ref) is None]
 
     def _report_damaged(self, uuids: Iterable[str]) -> None:
         for uuid in uuids:

@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
 from rpcapi.objects.transition import CONTINUE, END, STOP
-from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.claims import ClaimRole, MoveEnd
+from rpcapi.validation.moves import NO_MOVE
 
 
 @dataclass(frozen=True, slots=True)
 class GuestTransition:
-    """Row of rpcapi.objects.GuestTransitions; ``role`` is the claim's role in ``migration``, if any."""
+    """Row of rpcapi.objects.GuestTransitions."""
 
     ref: AttemptRef
     action: str
     number: int
-    migration: str = ""
-    role: ClaimRole = ClaimRole.ONLY
+    move: MoveEnd = NO_MOVE
 
 
 def apply_transitions(
@@ -53,15 +53,15 @@ def _is_outside_its_move(attempt: Attempt, transition: GuestTransition) -> bool:
     The message has the number of that move, or starts the guest for another migration although the destination of the
     lost one may run. The report has the message's number, as an answer to it.
     """
-    if attempt.stopped_for in ("", transition.migration):
+    if attempt.stopped_for in ("", transition.move.migration):
         return False
-    starts_for_other = transition.migration != "" and transition.action != STOP
+    starts_for_other = transition.move.migration is not None and transition.action != STOP
     return starts_for_other or transition.number == attempt.transition
 
 
 def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTransition) -> Attempt:
     numbered = replace(attempt, transition=transition.number)
-    changed = numbered.to_end_of_move(transition.migration, transition.role)
+    changed = numbered.to_end_of_move(transition.move)
     _put_change(guest_manager, attempt, changed)
     if changed.role is ClaimRole.ONLY:
         guest_manager.hypervisor.copies.pop(changed.ref, None)
@@ -84,6 +84,10 @@ def _stop(guest_manager: GuestManager, attempt: Attempt) -> None:
         if attempt.stopped_for and not attempt.migration:  # a request keeps the guest off
             guest_manager.journal.put([replace(attempt, stopped_for="")])
         guest_manager.journal.report_again(attempt.ref)
+    elif attempt.stage is Stage.CONFIRMED and guest_manager.hypervisor.get(attempt.ref) is None:
+        # The saga creates the guest powered off: a stopped attempt has a disk.
+        off = replace(attempt, starts_off=True, stopped_for=attempt.migration, reported=False)
+        guest_manager.journal.put([off])
     elif attempt.stage not in (Stage.INTENT, Stage.INCOMING):  # not started yet
         guest_manager.power_off(replace(attempt, stopped_for=attempt.migration))
 

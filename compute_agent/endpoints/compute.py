@@ -24,13 +24,11 @@ from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.objects.request_schema import check_spec
 from rpcapi.resources import names, vocabulary
-from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import MAX_AMOUNT
-from rpcapi.validation.instances import check_uuid, check_uuids
+from rpcapi.validation.instances import check_uuids
+from rpcapi.validation.moves import read_destination, read_move
 
 LOG = log.getLogger(__name__)
-
-NO_MOVE: Mapping[str, str] = {"migration": "", "role": ClaimRole.ONLY}
 
 
 class ComputeEndpoint:
@@ -56,8 +54,6 @@ class ComputeEndpoint:
         _check_attempts(request.attempts)
         _check_allocations(request.allocations)
         self._check_partition(request.partition)
-        for migration in filter(None, request.migrations):
-            check_uuid(migration, "migration")
         self._host.build(ctxt, _intents(ctxt, request, is_incoming), BuildRequirements.from_spec(request.spec))
 
     @expose
@@ -71,7 +67,7 @@ class ComputeEndpoint:
 
     @expose
     def prepare_incoming(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
-        check_uuids(request.migrations, self._max_instances, "migration")
+        check_uuids([(move or {}).get("migration") for move in request.moves], self._max_instances, "migration")
         self._build(ctxt, request, is_incoming=True)
 
     @expose
@@ -153,13 +149,7 @@ def _operations(request: objects.GuestOperations) -> list[GuestOperation]:
 def _transitions(request: objects.GuestTransitions) -> list[GuestTransition]:
     rows = request.rows("uuids", "attempts", "actions", "numbers", "moves")
     return [
-        GuestTransition(
-            AttemptRef(uuid, attempt),
-            action,
-            number,
-            (move or NO_MOVE)["migration"],
-            ClaimRole((move or NO_MOVE)["role"]),
-        )
+        GuestTransition(AttemptRef(uuid, attempt), action, number, read_move(move))
         for uuid, attempt, action, number, move in rows
     ]
 
@@ -216,11 +206,7 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest, is_incoming: b
             allocations={name: resources} if allocations is None else allocations,
             owner=owner,
             starts_off=uuid in powered_off,
-            role=ClaimRole.DESTINATION if migration else ClaimRole.ONLY,
-            migration=migration or "",
             is_incoming=is_incoming,
-        )
-        for uuid, attempt, name, allocations, migration in request.rows(
-            "uuids", "attempts", "names", "allocations", "migrations"
-        )
+        ).to_end_of_move(read_destination(move))
+        for uuid, attempt, name, allocations, move in request.rows("uuids", "attempts", "names", "allocations", "moves")
     ]

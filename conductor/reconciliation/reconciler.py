@@ -21,6 +21,7 @@ from conductor.store.interface import PAGE
 from conductor.store.records import ON_HOST, WITHOUT_CLAIM, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import context, errors, objects
 from rpcapi.background import BackgroundLoop
+from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import ENDS, MAX_INSTANCES, Answer
 from rpcapi.validation.instances import check_uuids
@@ -112,6 +113,8 @@ class RecordReconciler(BackgroundLoop):
         changed = {update.uuid for update in updates}
         moved = [record for record in instances if record.open_migration is not None and record.uuid not in changed]
         updates += [update for group in _by_partition(moved, _source_claim) for update in self._updates(*group)]
+        resting = [record for record in instances if record.status in WITHOUT_CLAIM and record.uuid not in changed]
+        updates += self._found_elsewhere(resting)
         self._write(instances, updates)
 
     def _write(self, instances: Sequence[InstanceRecord], updates: Sequence[InstanceRecord]) -> None:
@@ -137,9 +140,23 @@ class RecordReconciler(BackgroundLoop):
             )
             return []
 
+    def _found_elsewhere(self, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+        """Return the uncertain records of instances that another partition has under this or a later attempt."""
+        epoch, updates = self._parts.store.epoch(), []
+        doubtful = [record for record in instances if record.certain_epoch != epoch]
+        for own_partition, claims in _by_partition(doubtful, _own_claim):
+            try:
+                for partition in self._parts.clients.other_partitions(_context(), own_partition):
+                    rows = self._find(partition, claims)
+                    live = [row[0].instance for row in rows if row[1].answer in (Answer.CONFIRMED, Answer.CONFLICT)]
+                    updates += [settle_claims(replace(instance, partition=partition)) for instance in live]
+            except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+                LOG.warning("Comparison with other partitions failed; it is repeated: %s", summarize_error(error))
+        return list({update.uuid: update for update in updates}.values())
+
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> list[tuple[_Claim, ClaimAnswerRow]]:
         refs = [(claim.instance.uuid, claim.attempt) for claim in claims]
-        results = claim_answers.find(context.new().with_timeout(CALL_SECONDS), self._parts.clients, partition, refs)
+        results = claim_answers.find(_context(), self._parts.clients, partition, refs)
         return list(zip(claims, results, strict=True))
 
     def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
@@ -153,7 +170,7 @@ class RecordReconciler(BackgroundLoop):
             consumers=[claim.instance.uuid for claim in sources], attempts=[claim.attempt for claim in sources]
         )
         client, migrations = self._parts.clients.claims_of(partition), [claim.instance.move.uuid for claim in sources]
-        answers = client.begin_moves(context.new().with_timeout(CALL_SECONDS), refs, migrations).answers
+        answers = client.begin_moves(_context(), refs, migrations).answers
         begun = answers.count(Answer.CONFIRMED)
         if begun:
             LOG.info(
@@ -178,22 +195,28 @@ class RecordReconciler(BackgroundLoop):
         return update
 
     def _is_alive(self, name: str | None) -> bool:
-        document = self._parts.clients.service_document(
-            context.new().with_timeout(CALL_SECONDS), names.host_of(name or "")
-        )
+        document = self._parts.clients.service_document(_context(), names.host_of(name or ""))
         return document is not None and bool(document.get("alive"))
+
+
+def _context() -> RequestContext:
+    return context.new().with_timeout(CALL_SECONDS)
 
 
 def _is_forgotten_source(claim: _Claim, result: ClaimAnswerRow) -> bool:
     """Return whether the source of a move has lost its role in its partition."""
-    return claim.attempt != claim.instance.attempt and result.answer == Answer.CONFIRMED and result.migration is None
+    return (
+        claim.attempt != claim.instance.attempt
+        and result.answer == Answer.CONFIRMED
+        and (result.migration != claim.instance.move.uuid)
+    )
 
 
 def compared_record(
     instance: InstanceRecord, answer: str, host: str | None, migration: str | None = None
 ) -> InstanceRecord | None:
     """Return the record changed by the answer about its claim, or None. ``migration`` is the claim's, if any."""
-    is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or _moves_unknown(instance, migration))
+    is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or not moves.knows_move(instance, migration))
     if answer == Answer.CONFLICT or is_elsewhere:
         return settle_claims(instance)
     if instance.status == InstanceStatus.ERROR:
@@ -211,15 +234,6 @@ def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | N
         return None
     fate = FATES.get(answer, f"no longer has it: its claim was {answer}")
     return moves.end_source(instance, f"host {names.host_of(instance.move.source_host)} {fate}")
-
-
-def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
-    if migration is None or (instance.open_migration is not None and instance.open_migration.uuid == migration):
-        return False
-    last_migration = instance.migration
-    return (
-        last_migration is None or last_migration.uuid != migration or last_migration.source_attempt == instance.attempt
-    )
 
 
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:

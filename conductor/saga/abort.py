@@ -40,6 +40,8 @@ def _apply_answers(
     for attempt in (instance.attempt, instance.next_attempt):
         result = answers[instance.uuid, attempt]
         answer, host, partition = result.answer, result.host, result.partition or instance.partition
+        if answer == Answer.CONFLICT and _may_be_needed(saga_pass, instance):
+            return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
         if answer == Answer.CONFLICT:
             return _end_claims_left(saga_pass, instance, partition) or saga_pass.retry_later(instance, answer)
         recorded = replace(instance, history=without_loss(instance, attempt))
@@ -58,9 +60,14 @@ def _apply_answers(
     return left or finish_aborted(instance)
 
 
+def _may_be_needed(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
+    """Return whether a later attempt may run that this store forgot, of an instance that is not deleted."""
+    return instance.status != InstanceStatus.DELETING and not saga_pass.is_certain(instance)
+
+
 def _may_have_moved(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
     migration = instance.open_migration
-    if migration is None or saga_pass.is_certain(instance) or instance.status == InstanceStatus.DELETING:
+    if migration is None or not _may_be_needed(saga_pass, instance):
         return False
     return migration.kind != MigrationKind.LIVE and migration.status == MigrationStatus.PREPARING
 

@@ -14,7 +14,7 @@ from oslo_log import log
 from conductor.claim_answers import ClaimAnswerRow, results_by_claim
 from conductor.parts import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import cast, claims
-from conductor.saga.moves import revert_move
+from conductor.saga.moves import destinations_of, revert_move
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import (
     as_sentence,
@@ -118,6 +118,7 @@ def _prepare_claims(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> obj
         epoch=group[0].epoch,
         position=group[0].position,
         fresh=all(saga_pass.is_certain(instance) for instance in group),
+        moves=destinations_of(group),
     )
     return saga_pass.clients.claims_of(group[0].partition).prepare_claims(saga_pass.context(), intents)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from oslo_log import log
 
 from conductor.parts import NO_ANSWER_ERRORS, summarize_error
+from conductor.saga.moves import destinations_of
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
@@ -101,9 +102,7 @@ def build_request(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objec
         if any(instance.allocations for instance in group)
         else [],
         powered_off=[instance.uuid for instance in group if _moves_powered_off(instance)],
-        migrations=[instance.open_migration and instance.open_migration.uuid for instance in group]
-        if any(instance.open_migration for instance in group)
-        else [],
+        moves=destinations_of(group),
     )
 
 

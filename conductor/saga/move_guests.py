@@ -166,9 +166,9 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change)
     end = _end_of(instance, change.role)
     try:
         claim = find(saga_pass, end.partition, instance.uuid, end.attempt)
-        is_only = claim.state == Answer.CONFIRMED and claim.migration is None and change.role is ClaimRole.SOURCE
+        is_end = claim.migration == instance.move.uuid or change.role is not ClaimRole.SOURCE
         # Either the move has ended, or the claims service forgot that it began.
-        if is_only and begin_again(saga_pass, instance) != Answer.CONFIRMED:
+        if claim.state == Answer.CONFIRMED and not is_end and begin_again(saga_pass, instance) != Answer.CONFIRMED:
             return moves.settle_returned(instance, "its claim on the source is its only one")
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)

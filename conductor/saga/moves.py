@@ -5,7 +5,9 @@ The migration holds the resources at the source and the instance those at the de
 exactly one of the two.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from conductor.admission import count_amounts
 from conductor.saga.saga_pass import load_spec
@@ -21,7 +23,7 @@ from conductor.saga.transitions import (
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.copy import ABORT
-from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.claims import ClaimRole, MoveEnd
 
 # Steps in which the destination may have got its build message.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
@@ -29,8 +31,21 @@ BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
 RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RESUME, SagaStep.TERMINATE)
 
 
-def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, str]:
-    return {"migration": instance.move.uuid, "role": role.value}
+def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, Any]:
+    """Return the end of the move that the claim with this role is, as messages name it."""
+    migration = instance.move
+    is_destination = role is ClaimRole.DESTINATION
+    return MoveEnd(role, migration.uuid, migration.source_attempt if is_destination else None).as_dict()
+
+
+def destinations_of(instances: Sequence[InstanceRecord]) -> list[dict[str, Any] | None]:
+    """Return the move of each instance at its destination, None if it does not move; [] if none does."""
+    if not any(instance.open_migration for instance in instances):
+        return []
+    return [
+        None if instance.open_migration is None else message_of(instance, ClaimRole.DESTINATION)
+        for instance in instances
+    ]
 
 
 def begin_move(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
@@ -139,6 +154,14 @@ def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceR
     if instance.status == InstanceStatus.DELETING:
         return set_step(ended, SagaStep.ABORT)
     return lose(_end_migration(ended, MigrationStatus.ERROR, reason), as_sentence(reason))
+
+
+def knows_move(instance: InstanceRecord, migration: str | None) -> bool:
+    """Return whether the record knows the migration of which its claim is an end, if it is one."""
+    if migration is None or (instance.open_migration is not None and instance.move.uuid == migration):
+        return True
+    last = instance.migration
+    return last is not None and last.uuid == migration and last.source_attempt != instance.attempt
 
 
 def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord:

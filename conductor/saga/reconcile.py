@@ -32,6 +32,8 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
         own_move = instance.open_migration and instance.open_migration.uuid
         if source is not None and source["migration"] != own_move:
             return _settle_unknown_move(saga_pass, instance, source, own)
+        if own is not None and _is_of_other_move(instance, own):
+            return _settle_destination(saga_pass, instance, own)
         if own is None and instance.open_migration is None:
             elsewhere = claims.find_elsewhere(saga_pass, instance)
             if elsewhere is not None:
@@ -39,6 +41,27 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
         return _continue_without_claim(saga_pass, instance) if own is None else _adopt_claim(saga_pass, instance, own)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
+
+
+def _is_of_other_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
+    """Return whether a claim is the destination of a move that the record does not know."""
+    if own["role"] != ClaimRole.DESTINATION or moves.knows_move(instance, own["migration"]):
+        return False
+    return instance.open_migration is None or own["attempt"] != instance.move.source_attempt
+
+
+def _settle_destination(saga_pass: SagaPass, instance: InstanceRecord, own: Mapping[str, Any]) -> InstanceRecord:
+    """Settle with the destination of an unknown move, whose source is in another partition or has ended."""
+    elsewhere = claims.find_elsewhere(saga_pass, instance)
+    if instance.open_migration is not None:
+        return moves.settle_without_move(instance, f"its end was lost: migration {own['migration']} followed it")
+    if elsewhere is None or elsewhere[1]["migration"] != own["migration"]:
+        return _adopt_claim(saga_pass, instance, own)
+    partition, source = elsewhere
+    if instance.evacuation is not None:
+        return set_step(evacuations.end(instance, InstanceStatus.ACTIVE, None), SagaStep.SETTLE)
+    moving = replace(instance, partition=partition)  # that of the source, until the move is rebuilt
+    return unknown_moves.rebuild_move(saga_pass, moving, source, own, instance.partition)
 
 
 def _settle_unknown_move(

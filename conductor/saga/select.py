@@ -12,6 +12,7 @@ from oslo_log import log
 from conductor.parts import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import claims, group_moves
 from conductor.saga.live_moves import ABORTED, is_aborted, moves_live
+from conductor.saga.moves import destinations_of
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, building_status, describe_attempts, set_step
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
@@ -39,6 +40,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
             attempt=attempt,
             alternates=saga_pass.limits.max_attempts - 1,
             fresh=fresh,
+            moves=destinations_of(instances),
         )
     except (errors.ClaimClosed, *NO_ANSWER_ERRORS) as error:
         LOG.warning("No answer about hosts for %d instances: %s", len(instances), summarize_error(error))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Client of the scheduler, with a pluggable backend for other schedulers."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from oslo_config import cfg
@@ -53,11 +54,15 @@ class SchedulerAPI:
         alternates: int = 2,
         *,
         fresh: bool = False,
+        moves: Sequence[Mapping[str, Any] | None] = (),
     ) -> objects.Selections:
         """Select and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec or DeadlinePassed.
 
         ``fresh``: the caller knows that nothing unknown to it runs under these uuids. Otherwise, if a store may have
         forgotten claims, ClaimClosed is raised until all hosts that may run the instances have audited.
+
+        ``moves``: the MoveEnd of each uuid whose destination is selected. ClaimConflict is raised if another move of
+        the instance is in progress, ClaimClosed if audits have yet to show which.
         """
         return self._backend.call(
             ctxt,
@@ -68,6 +73,7 @@ class SchedulerAPI:
             attempt=attempt,
             alternates=alternates,
             fresh=fresh,
+            moves=list(moves),
         )
 
     def select_batch(

@@ -15,7 +15,7 @@ class BuildRequest(base.GanttObject):
     - ``allocations``: {provider: {class: amount}} of each claim; None means the spec's resources at the node. Empty if
       all elements are None.
     - ``powered_off``: Instances whose guests are created but not started; their hosts report them as stopped.
-    - ``migrations``: Migration of each instance that moves to this host. Empty if none does.
+    - ``moves``: MoveEnd of each instance that moves to this host, or None. Empty if none does.
 
     Version 1.0: Initial version
     """
@@ -30,7 +30,7 @@ class BuildRequest(base.GanttObject):
         "names": base.ColumnField(str),
         "allocations": base.ColumnField(dict, nullable_items=True, default=[]),
         "powered_off": base.ListField(str, default=[]),
-        "migrations": base.ColumnField(str, nullable_items=True, default=[]),
+        "moves": base.ColumnField(dict, nullable_items=True, default=[]),
     }
 
 

@@ -27,7 +27,7 @@ class ClaimIntents(base.GanttObject):
     """Request of prepare_claims: candidate hosts of each consumer, best first. All consumers get a claim, or none.
 
     - ``replaces``: Attempt that the new one replaces and ends, or None. If it is already confirmed, nothing changes.
-    - ``fresh``: As in select_destinations.
+    - ``fresh``, ``moves``: As in select_destinations.
 
     Version 1.0: Initial version
     """
@@ -41,6 +41,7 @@ class ClaimIntents(base.GanttObject):
         "epoch": fields.IntegerField(),
         "position": fields.IntegerField(),
         "fresh": fields.BooleanField(default=False),
+        "moves": base.ColumnField(dict, nullable_items=True, default=[]),
     }
 
 
@@ -94,7 +95,7 @@ class AuditReport(base.GanttObject):
     - ``states``: "confirmed" if the agent received the confirmation of the claim, "prepared" for a pending intent.
     - ``allocations``: {provider: {class: amount}}.
     - ``owners``: {type, project, user, request_id, group_id, group_policy, group_max_per_host}, with which the store
-      re-asserts a lost claim; also {role, migration} during a move.
+      re-asserts a lost claim; also a MoveEnd during a move.
     - ``stamp``: As in StatsReport.
 
     Version 1.0: Initial version

@@ -17,7 +17,7 @@ class SelectionRequests(base.GanttObject):
     """Requests to decide together, each with its own id, spec and list of uuids.
 
     ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to the values of the call's
-    context. ``fresh`` is as in select_destinations, false by default.
+    context. ``fresh`` and ``moves`` are as in select_destinations.
 
     Version 1.0: Initial version
     """
@@ -32,6 +32,7 @@ class SelectionRequests(base.GanttObject):
         "users": base.ColumnField(str, default=[]),
         "deadlines": base.ColumnField(float, default=[]),
         "fresh": base.ColumnField(bool, default=[]),
+        "moves": base.ColumnField(list, default=[]),
     }
 
 

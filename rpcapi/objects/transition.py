@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of an agent's guests: power state, and role of the claim in a move."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from oslo_versionedobjects import fields
 
-from rpcapi import errors
 from rpcapi.objects import base
-from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import MAX_AMOUNT
-from rpcapi.validation.instances import check_uuid
+from rpcapi.validation.moves import read_move
 
 RUN = "run"  # start the guest if it is off; a guest paused for a copy boots
 CONTINUE = "continue"  # like RUN, but a paused guest continues from its memory
@@ -24,8 +19,8 @@ class GuestTransitions(base.GanttObject):
     """Request of change_guests: an action on the guest of each claim.
 
     ``numbers`` has the latest attempt of each instance; an agent ignores a message with a lower number than an earlier
-    one. ``moves`` has {migration, role} of each claim in a move, with role "only" afterwards; None means the only claim
-    of its instance. Empty if no claim is in a move.
+    one. ``moves`` has the MoveEnd of each claim in a move, with role "only" afterwards; None means the only claim of
+    its instance. Empty if no claim is in a move.
 
     Version 1.0: Initial version
     """
@@ -42,13 +37,5 @@ class GuestTransitions(base.GanttObject):
     def check(self) -> None:
         """Raise InvalidRequest for an unknown action, a number out of range or a malformed move."""
         base.check_actions(self.actions, ACTIONS, self.numbers, MAX_AMOUNT)
-        for move in filter(None, self.moves):
-            _check_move(move)
-
-
-def _check_move(move: Mapping[str, Any]) -> None:
-    if move.get("role") not in list(ClaimRole):
-        raise errors.InvalidRequest(
-            why=f"the role in a move must be one of {', '.join(ClaimRole)}, got {str(move)[:80]}"
-        )
-    check_uuid(move.get("migration"), "migration")
+        for move in self.moves:
+            read_move(move)

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rpcapi import errors
 
@@ -31,6 +31,19 @@ class ClaimRole(StrEnum):
     ONLY = "only"
     SOURCE = "source"  # the consumer is the migration
     DESTINATION = "destination"  # the consumer is the instance
+
+
+class MoveEnd(NamedTuple):
+    """End of a move that a claim is: its role in the migration, and for a destination the attempt at the source."""
+
+    role: ClaimRole = ClaimRole.ONLY
+    migration: str | None = None
+    source_attempt: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the form of messages and journals, read by rpcapi.validation.moves."""
+        named = {"role": self.role.value, "migration": self.migration, "source_attempt": self.source_attempt}
+        return {name: value for name, value in named.items() if value is not None}
 
 
 class ClaimState(StrEnum):

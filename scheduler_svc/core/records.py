@@ -63,6 +63,8 @@ class Intent:
     candidates: Sequence[Candidate]
     replaces: int | None = None
     near: int = 1
+    migration: str | None = None
+    source_attempt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,7 @@ class Claim:
     orphan_ms: int | None = None  # time since which audits of the host do not report the claim
     instance: str | None = None  # set on a source; None: the consumer is the instance
     migration: str | None = None  # set on a destination; see ``move``
+    source_attempt: int | None = None  # set on a destination: the attempt at the source of its move
     reported: Allocations | None = None  # guest's amounts in the agent's last audit; None: ``allocations``
 
     @property

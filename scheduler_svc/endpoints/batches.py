@@ -37,6 +37,7 @@ def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, numb
             raise errors.InvalidRequest(why=f"request {request_id} has no instances")
         validation.check_number("attempt", requests.attempts[number], 1, validation.MAX_NUMBER)
         request = decode.request(own, spec)
+        moves = decode.moves(requests.moves[number] if requests.moves else (), len(uuids))
     except errors.InvalidRequest as error:
         return error
     return SelectionCall(
@@ -47,6 +48,7 @@ def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, numb
         requests.alternates,
         spec.consumer_type,
         fresh=bool(requests.fresh and requests.fresh[number]),
+        moves=moves,
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claims import ClaimRole, ClaimState, GroupPolicy
-from rpcapi.validation.instances import is_uuid
+from rpcapi.resources.claims import ClaimState, GroupPolicy, MoveEnd
+from rpcapi.validation.moves import read_destination, read_move
 from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling import requests
@@ -25,12 +25,28 @@ def request(ctxt: RequestContext, spec: objects.RequestSpec) -> SchedulingReques
 def intents(claim_intents: objects.ClaimIntents) -> list[Intent]:
     """Convert intents, whose candidates are resource names."""
     rows = zip(
-        claim_intents.consumers, claim_intents.attempts, claim_intents.candidates, claim_intents.replaces, strict=True
+        *(claim_intents.consumers, claim_intents.attempts, claim_intents.candidates, claim_intents.replaces),
+        moves(claim_intents.moves, len(claim_intents.consumers)),
+        strict=True,
     )
     return [
-        Intent(consumer, attempt, [Candidate(names.canonical(name)) for name in candidates], replaces)
-        for consumer, attempt, candidates, replaces in rows
+        Intent(
+            consumer,
+            attempt,
+            [Candidate(names.canonical(name)) for name in candidates],
+            replaces,
+            migration=move.migration,
+            source_attempt=move.source_attempt,
+        )
+        for consumer, attempt, candidates, replaces, move in rows
     ]
+
+
+def moves(documents: Sequence[Mapping[str, Any] | None], count: int) -> list[MoveEnd]:
+    """Convert the moves of ``count`` instances, () if none moves; raises InvalidRequest and InvalidName."""
+    if not isinstance(documents, Sequence) or len(documents) not in (0, count):
+        raise errors.InvalidRequest(why=f"a call for {count} instances needs as many moves, got {str(documents)[:80]}")
+    return [read_destination(document) for document in documents or [None] * count]
 
 
 def refs(claim_refs: objects.ClaimRefs) -> list[ClaimRef]:
@@ -59,15 +75,16 @@ def _running(consumer: str, attempt: int, state: str, name: str, holds: Sequence
     missing = [key for key in _OWNER if not isinstance(owner.get(key), str)]
     if missing:
         raise errors.MalformedObject(name="AuditReport", why=f"the owner of {consumer} lacks {', '.join(missing)}")
-    role, migration = _end_of_move(consumer, owner)
+    move = _end_of_move(consumer, owner)
     return RunningClaim(
         consumer=consumer,
         attempt=attempt,
         confirmed=state == ClaimState.CONFIRMED,
         host=names.canonical(name),
         allocations=allocations,
-        role=role,
-        migration=migration,
+        role=move.role,
+        migration=move.migration,
+        source_attempt=move.source_attempt,
         group=_group(owner),
         **{key: owner[key] for key in _OWNER},
     )
@@ -83,11 +100,9 @@ def _group(owner: Mapping[str, Any]) -> ClaimGroup | None:
         raise errors.MalformedObject(name="server group", why=str(error)) from error
 
 
-def _end_of_move(consumer: str, owner: Mapping[str, Any]) -> tuple[ClaimRole, str | None]:
-    """Return the (role, migration) that a claim's agent reports; raises MalformedObject."""
-    role, migration = owner.get("role", ClaimRole.ONLY), owner.get("migration")
-    is_end = role in (ClaimRole.SOURCE, ClaimRole.DESTINATION) and isinstance(migration, str) and is_uuid(migration)
-    if not is_end and (role, migration) != (ClaimRole.ONLY, None):
-        why = f"the role of {consumer} must be source or destination of a migration's uuid, got {str(owner)[:80]}"
-        raise errors.MalformedObject(name="AuditReport", why=why)
-    return ClaimRole(role), migration
+def _end_of_move(consumer: str, owner: Mapping[str, Any]) -> MoveEnd:
+    """Return the end of a move that a claim's agent reports; raises MalformedObject."""
+    try:
+        return read_move(owner if "role" in owner or "migration" in owner else None)
+    except errors.InvalidRequest as error:
+        raise errors.MalformedObject(name="AuditReport", why=f"{consumer}: {error.sentence}") from error

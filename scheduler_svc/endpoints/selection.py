@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """RPC methods that select hosts."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
@@ -39,12 +41,14 @@ class SelectionEndpoint(SchedulerEndpoint):
         alternates: int = 2,
         *,
         fresh: bool = False,
+        moves: Sequence[Mapping[str, Any] | None] = (),
     ) -> objects.Selections:
         check_uuids(uuids, self._max_instances)
         validation.check_number("attempt", attempt, 1, validation.MAX_NUMBER)
         validation.check_number("alternates", alternates, 0, MAX_CANDIDATES - 1)
         request = decode.request(ctxt, spec)
-        call = SelectionCall(ctxt, request, uuids, attempt, alternates, spec.consumer_type, fresh=fresh)
+        ends = decode.moves(moves, len(uuids))
+        call = SelectionCall(ctxt, request, uuids, attempt, alternates, spec.consumer_type, fresh=fresh, moves=ends)
         return encode.selections(attempt, self._intake.select(call))
 
     @expose

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
+from rpcapi.resources.claims import MoveEnd
 from scheduler_svc.core.records import IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 
@@ -23,6 +24,7 @@ class SelectionCall:
     explains: bool = False  # whether to collect samples of rejected hosts even if others pass
     fresh: bool = False  # as in ClaimBatch
     final: bool = False  # as in ClaimBatch; the claims belong to the request's project and user
+    moves: Sequence[MoveEnd] = ()  # of each consumer; () if none moves
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 from oslo_log import log
 
 from rpcapi import errors
+from rpcapi.validation.moves import NO_MOVE
 from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
@@ -59,8 +60,12 @@ def claim_batch(
                 call.attempt,
                 [_with_allocations(candidates[name], host_allocations) for name in names[:most]],
                 near=ranking.near,
+                migration=move.migration,
+                source_attempt=move.source_attempt,
             )
-            for consumer, names, host_allocations in zip(consumers, ranked, allocations_by_host, strict=True)
+            for consumer, names, host_allocations, move in zip(
+                consumers, ranked, allocations_by_host, call.moves or [NO_MOVE] * len(consumers), strict=True
+            )
         ],
         epoch=log_position.epoch,
         position=log_position.position,

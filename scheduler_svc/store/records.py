@@ -55,7 +55,7 @@ DEFAULTS: StoreOptions = {
 
 @dataclass(frozen=True, slots=True)
 class RunningClaim:
-    """Claim of a guest in an audit; ``role`` and ``migration`` are from the agent's last message about a move."""
+    """Claim of a guest in an audit; its move is from the agent's last message about one, see MoveEnd."""
 
     consumer: str
     attempt: int
@@ -69,6 +69,7 @@ class RunningClaim:
     group: ClaimGroup | None = None
     role: ClaimRole = ClaimRole.ONLY
     migration: str | None = None
+    source_attempt: int | None = None
 
     @property
     def ref(self) -> ClaimRef:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
+from rpcapi.resources.claims import MAX_INSTANCES, ClaimRole, GroupPolicy
 from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.records import Allocations, Amounts, ClaimBatch, ClaimGroup, ClaimRef, GroupMembers, Intent
 from scheduler_svc.store.records import RunningClaim
@@ -81,6 +81,9 @@ def _check_intent(intent: Intent, resources: Amounts) -> None:
     check_ref(ClaimRef(intent.consumer, intent.attempt))
     if intent.replaces is not None:
         check_number("attempt to replace", intent.replaces, 1, intent.attempt - 1)
+    if intent.migration is not None:
+        _check_consumer(intent.migration)
+        check_number("attempt at the source", intent.source_attempt, 1, intent.attempt - 1)
     if len(intent.candidates) > MAX_CANDIDATES:
         raise refuse(f"a consumer may have at most {MAX_CANDIDATES} candidates, got {len(intent.candidates)}")
     check_number("number of near candidates", intent.near, 1, MAX_CANDIDATES)
@@ -112,6 +115,8 @@ def check_running(host: str, running: Sequence[RunningClaim]) -> None:
         if names.host_of(claim.host) != host:
             raise refuse(f"the audit of {host!r} contains {claim.host!r}, a node of another host")
         check_allocations(claim.allocations)
+        if claim.role is ClaimRole.DESTINATION:
+            check_number("attempt at the source", claim.source_attempt, 1, claim.attempt - 1)
         for what in ("type", "project", "user", "request_id"):
             check_text(what, getattr(claim, what))
         if claim.group is not None:

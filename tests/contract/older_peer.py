@@ -31,7 +31,15 @@ def main() -> None:
 
         @expose
         def select_destinations(
-            self, ctxt: object, spec: objects.RequestSpec, uuids: list, attempt: int, alternates: int, *, fresh: bool
+            self,
+            ctxt: object,
+            spec: objects.RequestSpec,
+            uuids: list,
+            attempt: int,
+            alternates: int,
+            *,
+            fresh: bool,
+            moves: list,
         ) -> objects.Selections:
             received.append({"version": spec.VERSION, "fields": sorted(spec.fields), "resources": spec.resources})
             facts = {"partition": "then", "attempt": attempt, "deadline_ms": 1, "epoch": 1, "position": 1}

@@ -106,7 +106,10 @@ def _call(state: State, site: saga.Site) -> Message | None:
         return Message("begin_move", record.move.source, record.move.source_attempt, move=record.move.number)
     if record.step in ("select", "destination", "evacuate"):
         host = 0 if record.step == "select" or len(state.stores) == 1 else site.destination[0]
-        return Message("prepare", host, record.attempt, record.step, "fresh" if record.is_certain else "")
+        return Message(
+            *("prepare", host, record.attempt, record.step, "fresh" if record.is_certain else ""),
+            **saga.move_of(record),
+        )
     return None
 
 
@@ -281,7 +284,9 @@ def _execute(store: Store, call: Message, site: saga.Site) -> Store:
     if call.kind == "release":
         return verbs.release(store, call.host, call.attempt)[0]
     candidates = site.boot if call.action == "select" else (1,)
-    return verbs.prepare(store, call.attempt, candidates, 0, is_fresh=call.role == "fresh")[0]
+    return verbs.prepare(
+        store, call.attempt, candidates, 0, is_fresh=call.role == "fresh", move=call.move, source=call.source
+    )[0]
 
 
 def _requests(state: State, plan: requests.Plan) -> Iterator[Action]:

@@ -82,7 +82,14 @@ def _build(agent: Agent, message: Message, existing: Attempt | None) -> Agent:
     if existing is not None:
         return report_again(agent, existing)
     is_incoming = message.kind == "incoming"
-    intent = Attempt(message.attempt, "intent", message.role or "only", is_incoming=is_incoming, move=message.move)
+    intent = Attempt(
+        message.attempt,
+        "intent",
+        message.role or "only",
+        is_incoming=is_incoming,
+        move=message.move,
+        source=message.source,
+    )
     is_here = is_incoming and any(other.is_live for other in agent.attempts)
     latest = max((max(other.number, other.transition) for other in agent.attempts), default=0)
     if is_here or (latest > intent.number and holds("a late build starts nothing")):
@@ -123,7 +130,9 @@ def _change(agent: Agent, message: Message, attempt: Attempt) -> Agent:
         numbered = attempt._replace(transition=message.number)
         return report_again(put(agent, numbered), numbered)
     role = message.role or "only"
-    attempt = attempt._replace(transition=message.number, role=role, move=0 if role == "only" else message.move)
+    attempt = attempt._replace(
+        transition=message.number, role=role, move=0 if role == "only" else message.move, source=message.source
+    )
     if attempt.role == "only":
         attempt = attempt._replace(copy=None, is_copying=False)
     if message.action == "run" and attempt.stage == "stopped" and attempt.guest == "paused":
@@ -149,8 +158,9 @@ def _stop(agent: Agent, attempt: Attempt) -> Agent:
         return report_again(put(agent, stopped), stopped)
     if attempt.stage in ("intent", "incoming"):
         return agent
-    guest = "off" if attempt.guest else ""
-    return put(agent, attempt._replace(stage="stopped", held_for=attempt.move, guest=guest, reported=UNREPORTED))
+    if attempt.stage == "confirmed" and not attempt.guest:
+        return put(agent, attempt._replace(starts_off=True, held_for=attempt.move, reported=UNREPORTED))
+    return put(agent, attempt._replace(stage="stopped", held_for=attempt.move, guest="off", reported=UNREPORTED))
 
 
 def _run(agent: Agent, attempt: Attempt) -> Agent:
@@ -165,7 +175,7 @@ def _run(agent: Agent, attempt: Attempt) -> Agent:
 def _copy(agent: Agent, message: Message, attempt: Attempt) -> Agent:
     if not attempt.is_live or message.number < attempt.transition:
         return report_again(agent, attempt)
-    attempt = attempt._replace(role="source", transition=message.number, move=message.move)
+    attempt = attempt._replace(role="source", transition=message.number, move=message.move, source=0)
     last = attempt.copy
     if last is None or message.number > last.number:
         return _first_of_copy(agent, message, attempt)
@@ -251,6 +261,8 @@ def start(agent: Agent, attempt: Attempt, *, fails: bool = False) -> Agent:
         return put(agent, end(attempt, "failed", "release"))
     if attempt.stage == "incoming":
         return put(agent, attempt._replace(guest=attempt.guest or "paused"))
+    if attempt.starts_off:
+        return put(agent, attempt._replace(stage="stopped", guest="off", has_disk=True, starts_off=False))
     return put(agent, attempt._replace(stage="spawned", guest="running", has_disk=True))
 
 
@@ -277,7 +289,10 @@ def running_claims(agent: Agent) -> tuple[Running, ...]:
     """Return what an audit reports: the live attempts, by their stages."""
     live = [attempt for attempt in agent.attempts if attempt.is_live]
     ordered = sorted(live, key=lambda attempt: STAGES.index(attempt.stage))
-    return tuple(Running(attempt.number, attempt.stage != "intent", attempt.role, attempt.move) for attempt in ordered)
+    return tuple(
+        Running(attempt.number, attempt.stage != "intent", attempt.role, attempt.move, attempt.source)
+        for attempt in ordered
+    )
 
 
 STAGES = ("intent", "confirmed", "incoming", "spawned", "stopped")
@@ -319,8 +334,11 @@ def _taken_over(attempt: Attempt) -> Attempt:
 
 
 def power_off(agent: Agent) -> Agent:
-    """Return a host without power: its guests are lost, their disks are not."""
-    return Agent(OFF, True, tuple(attempt._replace(guest="", is_copying=False) for attempt in agent.attempts))
+    """Return a host without power: its running guests are lost, their disks are not."""
+    attempts = tuple(
+        attempt._replace(guest="off" if attempt.guest == "off" else "", is_copying=False) for attempt in agent.attempts
+    )
+    return Agent(OFF, True, attempts)
 
 
 def silence(agent: Agent) -> Agent:

@@ -162,6 +162,8 @@ class SteppedAgent:
             held_for=self._cluster.number_of_move(attempt.stopped_for),
             guest=state,
             move=self._cluster.number_of_move(attempt.migration),
+            source=attempt.source_attempt or 0,
+            starts_off=attempt.starts_off and attempt.stage is Stage.CONFIRMED,
         )
 
 

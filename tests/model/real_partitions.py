@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partitions of the real cluster: each with a store and a claims service, and a scheduler that knows all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -83,14 +83,17 @@ class RoutedScheduler(FakeScheduler):
         alternates: int = 2,
         *,
         fresh: bool = False,
+        moves: Sequence[Mapping[str, Any] | None] = (),
     ) -> objects.Selections:
         call = SelectionCall(
-            ctxt, decode.request(ctxt, spec), uuids, attempt, alternates, spec.consumer_type, fresh=fresh
+            *(ctxt, decode.request(ctxt, spec), uuids, attempt, alternates, spec.consumer_type),
+            fresh=fresh,
+            moves=decode.moves(moves, len(uuids)),
         )
         name = (None if fresh else self._earlier_attempts.locate(call)) or self._first_with_nodes(spec)
         self.ledger = self._places[name].ledger
         try:
-            selections = super().select_destinations(ctxt, spec, uuids, attempt, alternates, fresh=fresh)
+            selections = super().select_destinations(ctxt, spec, uuids, attempt, alternates, fresh=fresh, moves=moves)
         except errors.ClaimError as error:
             error.kwargs["partition"] = name
             raise

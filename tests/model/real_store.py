@@ -7,6 +7,7 @@ from typing import Any
 from rpcapi.resources.claims import ClaimRole, ClaimState
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.records import RunningClaim
+from scheduler_svc.store.tombstones import proves_end_of, state_of
 from scheduler_svc.store.unverified import consumer_of
 from tests.model.state import CLOSED, FENCED, FENCED_BEFORE, FOREIGN, NOWHERE, OPEN, Claim, Store
 from tests.model.verbs import Found, Prepared, Running
@@ -44,8 +45,14 @@ class RealStore:
         contents = contents_of(self._store.state, (INSTANCE, *MIGRATIONS), self._hosts, name_of, number_of)
         return contents._replace(partition=self._number)
 
-    def prepare(self, attempt: int, candidates: Sequence[int], replaces: int, *, is_fresh: bool) -> Prepared:
-        intent = Intent(INSTANCE, attempt, [Candidate(name_of(host)) for host in candidates], replaces or None)
+    def prepare(
+        self, attempt: int, candidates: Sequence[int], replaces: int, *, is_fresh: bool, move: int = 0, source: int = 0
+    ) -> Prepared:
+        intent = Intent(
+            *(INSTANCE, attempt, [Candidate(name_of(host)) for host in candidates], replaces or None),
+            migration=MIGRATIONS[move - 1] if move else None,
+            source_attempt=source or None,
+        )
         result = self._store.prepare(self.partition.batch(intent, fresh=is_fresh)).prepared[0]
         if str(result.answer) == "refused":
             return Prepared("refused", tried_closed=bool(result.verdicts))
@@ -103,13 +110,16 @@ def contents_of(
     """Return what a partition in memory has of one instance and its migrations, as the model has it."""
     instance, *migrations = consumers
     claims = [claim for claim in state.claims.values() if consumer_of(claim.ref.consumer) == instance]
-    ended = {number: str(end) for number, end in state.ended.get(instance, {}).items()}
+    tombstones = state.ended.get(instance, {})
+    ended = {number: state_of(text) for number, text in tombstones.items()}
+    proven = max((number for number in range(100) if proves_end_of(tombstones, number)), default=-1) + 1
     here = [host_name(host) in state.reports for host in hosts]
     opened = [_openness(state.opened.get(host_name(host), 0), state.epoch) for host in hosts]
     return Store(
         claims=tuple(sorted(_claim(claim, migrations, host_number) for claim in claims)),
         ended=tuple(sorted(ended.items())),
         ended_moves=tuple(number for number, name in enumerate(migrations, 1) if name in state.ended),
+        proven=proven,
         opened=tuple(value if is_here else FOREIGN for value, is_here in zip(opened, here, strict=True)),
         awaited=tuple(is_here and state.is_awaited(host_name(host)) for host, is_here in zip(hosts, here, strict=True)),
     )
@@ -130,6 +140,7 @@ def _claim(claim: Any, migrations: Sequence[str], host_number: Callable[[str | N
         claim.orphan_ms is not None,
         alternates,
         _move(migrations, claim.move),
+        claim.source_attempt or 0,
     )
 
 
@@ -150,4 +161,5 @@ def _running(host: int, claim: Running) -> RunningClaim:
         *("INSTANCE", "p", "u", "req-1"),
         role=role,
         migration=MIGRATIONS[claim.move - 1] if claim.move else None,
+        source_attempt=claim.source or None,
     )

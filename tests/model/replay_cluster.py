@@ -153,7 +153,12 @@ class ClusterReplay:
             )
             return lambda: store.begin_moves([ref], [migration])
         hosts = (0, 1) if record.step == "select" else (1,)
-        intent = Intent(uuid, record.attempt, [Candidate(f"{name_of(host)}/n") for host in hosts])
+        moving = record.moving
+        intent = Intent(
+            *(uuid, record.attempt, [Candidate(f"{name_of(host)}/n") for host in hosts]),
+            migration=None if moving is None else self._cluster.consumers[uuid][moving.number],
+            source_attempt=None if moving is None else moving.source_attempt,
+        )
         ledger = self._cluster.place_of(hosts[0]).ledger
         epoch = ledger.store.snapshot().epoch
         is_fresh = record.is_certain
@@ -223,7 +228,7 @@ class ClusterReplay:
 
     def power_off(self, host: str) -> None:
         self._cluster.hosts.kill(name_of(int(host)))
-        self._cluster.hosts.lose_guests(name_of(int(host)))
+        self._cluster.hosts.lose_guests(name_of(int(host)), running=True)
 
     def come_back(self, host: str) -> None:
         name, agent = name_of(int(host)), self._cluster.agents[int(host)]

@@ -21,6 +21,7 @@ _FAILURES = "failures.md"
 _RETURNS = "adr/0341-a-return-keeps-the-destination.md"
 _COPIES = "adr/0282-return-only-what-never-ran.md"
 _LOSSES = "adr/0342-a-store-that-forgot-ends-no-guest.md"
+_NAMES = "adr/0343-a-destination-names-its-source.md"
 _CROSSING = "moves.md"
 _MOVES = "adr/0340-claims-keep-their-identity.md"
 
@@ -39,8 +40,18 @@ RULES = {
         _CLAIMS, "An attempt that the store does not know is not prepared while any host might run it"
     ),
     "an audit aborts unconfirmed claims": Rule(_CLAIMS, "Prepared claims that the host has not confirmed are aborted"),
-    "audits restore roles": Rule(_CLAIMS, "then the earlier one is its source, and both are restored"),
-    "a later attempt does not end its source": Rule(_CLAIMS, "unless it is the destination of a move"),
+    "audits restore roles": Rule(_CLAIMS, "then both are restored, whichever host audits first"),
+    "a later attempt does not end its source": Rule(_CLAIMS, "unless it names the earlier one as its source"),
+    "a destination names its move": Rule(_CLAIMS, "the migration and the attempt at the source"),
+    "a prepare contradicts no known move": Rule(_CLAIMS, "If the store knows the instance outside that move"),
+    "the end of a destination proves nothing of its source": Rule(_CLAIMS, "except the source of its move"),
+    "the end of an unknown attempt proves nothing": Rule(_CLAIMS, "attempt without a claim proves nothing of others"),
+    "step SETTLE follows a destination": Rule(_NAMES, "follows a destination of an unknown move"),
+    "a later attempt that is found settles": Rule(_NAMES, "aborts an attempt and finds a later one settles too"),
+    "records in ERROR are looked for in other partitions": Rule(
+        _NAMES, "Uncertain records in ERROR are looked for in the other partitions"
+    ),
+    "a source is a later attempt": Rule(_NAMES, "A source counts as a later attempt"),
     "no audit ends a reported claim": Rule(_CLAIMS, "No audit ends a claim that its host has reported in this epoch"),
     "the source of a move is not replaced": Rule(_CLAIMS, "Nothing changes either if it is the source of a move"),
     "unverified claims close their consumer": Rule(

@@ -85,7 +85,9 @@ def _select(state: State, record: Record, site: Site) -> Iterator[Outcome]:
         if not candidates:
             yield _outcome("finds no host where its claims are", state, _fail_selection(record))
             return
-    store, answer = verbs.prepare(state.stores[partition], record.attempt, candidates, 0, is_fresh=record.is_certain)
+    store, answer = verbs.prepare(
+        state.stores[partition], record.attempt, candidates, 0, is_fresh=record.is_certain, **move_of(record)
+    )
     state = state.with_store(store)
     if answer.answer == "prepared":
         assigned = to.assign_host(
@@ -100,6 +102,11 @@ def _select(state: State, record: Record, site: Site) -> Iterator[Outcome]:
         yield _outcome("waits for a host", state, record)
         if record.is_certain or answer.answer == "refused":
             yield _outcome("finds no host in time", state, _fail_selection(record))
+
+
+def move_of(record: Record) -> dict[str, int]:
+    """Return the move of a destination, as verbs and messages name it."""
+    return {} if record.moving is None else {"move": record.moving.number, "source": record.moving.source_attempt}
 
 
 def _locate(state: State, record: Record) -> tuple[State, dict[int, str]]:
@@ -175,8 +182,8 @@ def _destination(record: Record) -> int | None:
 
 
 def _build_message(record: Record) -> Message:
-    role, move = ("only", 0) if record.moving is None else ("destination", record.moving.number)
-    return Message("build", record.host, record.attempt, role=role, partition=record.partition, move=move)
+    role = "only" if record.moving is None else "destination"
+    return Message("build", record.host, record.attempt, role=role, partition=record.partition, **move_of(record))
 
 
 def _cast(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
@@ -222,6 +229,10 @@ def _abort(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     state, lookups = _abort_attempts(state, record, record.attempt, record.next_attempt)
     for attempt, lookup in zip((record.attempt, record.next_attempt), lookups, strict=True):
         partition = _partition_of(lookup, record)
+        is_needed = record.status != "DELETING" and not record.is_certain
+        if lookup.answer == "conflict" and is_needed and holds("a later attempt that is found settles"):
+            yield _outcome("finds a later claim", state, _settled(record, partition))
+            return
         if lookup.answer == "conflict":
             left = _claim_left(state.stores[partition], record)
             yield _outcome("finds a later claim", state, left or record)
@@ -279,6 +290,7 @@ def _alternate(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         state.stores[record.partition],
         *(record.next_attempt, record.alternates, record.attempt),
         is_fresh=record.is_certain,
+        **move_of(record),
     )
     state = state.with_store(store)
     if answer.answer == "prepared":
@@ -337,6 +349,8 @@ def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     own_move = 0 if record.moving is None else record.moving.number
     if source is not None and source.move != own_move and holds("settling adopts unknown moves"):
         yield from _settle_unknown_move(state, record, source, own)
+    elif own is not None and _is_of_other_move(record, own):
+        yield from _settle_destination(state, record, own)
     elif own is not None:
         yield from _adopt(state, record, own)
     else:
@@ -350,6 +364,28 @@ def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
             yield _outcome("finds a claim in another partition", state, located)
         else:
             yield from _continue_without(state, record)
+
+
+def _is_of_other_move(record: Record, own: verbs.Claim) -> bool:
+    """Return whether a claim is the destination of a move that the record does not know."""
+    if own.role != "destination" or reports.knows_move(record, own.move):
+        return False
+    if not holds("step SETTLE follows a destination"):
+        return False
+    return record.moving is None or own.attempt != record.moving.source_attempt
+
+
+def _settle_destination(state: State, record: Record, own: verbs.Claim) -> Iterator[Outcome]:
+    """Settle with the destination of an unknown move, whose source is in another partition or has ended."""
+    state, other, may_run = _find_elsewhere(state, record)
+    if may_run:
+        yield _outcome("waits for the hosts of another partition", state, record)
+    elif record.moving is not None:
+        yield _outcome("settles without its move", state, to.settle_without_move(record))
+    elif other is not None and other.move == own.move:
+        yield from _settle_unknown_move(state, record, other, own)
+    else:
+        yield from _adopt(state, record, own)
 
 
 def _list_claims(state: State, partition: int) -> tuple[State, verbs.Claim | None, verbs.Claim | None]:
@@ -417,7 +453,7 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         number=own.move or source.move,
         has_reason=not goes_on,
         was_stopped=record.was_stopped,
-        source_partition=record.partition,
+        source_partition=state.store_of(source.host).partition,
     )
     journalled_attempt = journalled(state.agents[own.host], own.attempt)
     followed = 0 if journalled_attempt is None or not guest else journalled_attempt.transition
@@ -573,6 +609,7 @@ def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Re
         message = Message(
             *("change", host, attempt, action_of(record), role, record.transition_number, partition),
             move=move.number,
+            source=move.source_attempt if role == "destination" else 0,
         )
         yield _outcome(f"asks its {label}: {message.action}", state, record, message)
         store, lookup = verbs.find(state.stores[partition], attempt)
@@ -580,7 +617,7 @@ def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Re
         checked = record
         if answer in ENDED:
             checked = on_end(record)
-        elif answer == "confirmed" and not lookup.move and role == "source":
+        elif answer == "confirmed" and lookup.move != move.number and role == "source":
             begun_store, answer = verbs.begin_move(store, attempt, move.number)
             is_forgotten = answer == "confirmed" and holds("a forgotten move begins again")
             store, checked = (begun_store, record) if is_forgotten else (store, to.settle_returned(record))
@@ -651,7 +688,7 @@ def _prepare_copy(state: State, record: Record, _site: Site) -> Iterator[Outcome
         *("incoming", record.host, record.attempt),
         role="destination",
         partition=record.partition,
-        move=record.move.number,
+        **move_of(record),
     )
     yield _outcome("prepares the destination", state, record, message)
 
@@ -669,7 +706,7 @@ def _copy(state: State, record: Record, site: Site) -> Iterator[Outcome]:
 
 
 def _switch(state: State, record: Record, site: Site) -> Iterator[Outcome]:
-    message = _change_message(record, "run")._replace(role="destination", move=record.move.number)
+    message = _change_message(record, "run")._replace(role="destination", **move_of(record))
     if record.move.is_resumed and record.move.phase != "done":
         message = _copy_message(record, site)
     yield _outcome("asks the destination to run", state, record, message)
@@ -704,14 +741,27 @@ def compare(state: State) -> Iterator[Outcome]:
     changed = reports.compare_own(record, lookup, is_moves_known=existing)
     if record.status == "ERROR" and changed is not None and changed.step == "cast":
         changed = changed if state.agents[record.host].life == ALIVE else None
+    elif record.status == "ERROR" and changed is None and not record.is_certain:
+        state, changed = _compare_elsewhere(state, record)
     if changed is None and record.moving is not None:
         store, lookup = verbs.find(state.stores[record.move.source_partition], record.move.source_attempt)
-        is_forgotten = lookup.answer == "confirmed" and not lookup.move
+        is_forgotten = lookup.answer == "confirmed" and lookup.move != record.move.number
         if is_forgotten and holds("a comparison begins a forgotten move again"):
             store, _answer = verbs.begin_move(store, record.move.source_attempt, record.move.number)
         state = state.with_store(store)
         changed = reports.compare_source(record, lookup)
     yield _outcome("compares with the claims", state, changed or record)
+
+
+def _compare_elsewhere(state: State, record: Record) -> tuple[State, Record | None]:
+    """Return the record if another partition has this or a later attempt, else None."""
+    for partition in range(len(state.stores)):
+        if partition != record.partition and holds("records in ERROR are looked for in other partitions"):
+            store, lookup = verbs.find(state.stores[partition], record.attempt)
+            state = state.with_store(store)
+            if lookup.answer in ("confirmed", "conflict"):
+                return state, reports.settle_claim(record)._replace(partition=partition)
+    return state, None
 
 
 StepFunction = Callable[[State, Record, Site], Iterator[Outcome]]

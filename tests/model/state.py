@@ -28,7 +28,7 @@ UNREPORTED, REPORTED, ASKED_AGAIN = 0, 1, 2
 class Claim(NamedTuple):
     """A live claim. ``state`` is prepared, overdue (prepared, past its deadline), confirmed or unverified.
 
-    ``move`` is the migration of which it is an end.
+    ``move`` is the migration of which it is an end, ``source`` the attempt that a destination moves.
     """
 
     attempt: int
@@ -38,6 +38,7 @@ class Claim(NamedTuple):
     is_orphan: bool = False
     alternates: tuple[int, ...] = ()
     move: int = 0
+    source: int = 0
 
 
 class Store(NamedTuple):
@@ -46,6 +47,7 @@ class Store(NamedTuple):
     claims: tuple[Claim, ...] = ()
     ended: tuple[tuple[int, str], ...] = ()
     ended_moves: tuple[int, ...] = ()
+    proven: int = 0
     opened: tuple[int, ...] = (OPEN, OPEN)
     awaited: tuple[bool, ...] = (False, False)
     partition: int = 0
@@ -81,6 +83,8 @@ class Attempt(NamedTuple):
     guest: str = ""
     has_disk: bool = False
     move: int = 0
+    source: int = 0
+    starts_off: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -186,6 +190,7 @@ class Message(NamedTuple):
     number: int = 0
     partition: int | None = None
     move: int = 0
+    source: int = 0
 
 
 class Snapshot(NamedTuple):

@@ -77,7 +77,6 @@ def test_loss_of_records_in_the_second_of_two_migrations_at_length(operation: st
 @pytest.mark.sampled
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("operation", TWO_MIGRATIONS[:3])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="a destination does not name its move: ADR 0342")
 def test_loss_of_claims_in_the_second_of_two_migrations(operation: str, tmp_path: Path) -> None:
     check_one_store(operation, "store", tmp_path)
 
@@ -115,9 +114,9 @@ def check(operation: str, fault: str, folder: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="a destination does not name its move: ADR 0342")
-def test_loss_of_records_in_the_second_of_two_migrations_across_partitions(tmp_path: Path) -> None:
-    check_one_store(ACROSS_TWICE.name, "record", tmp_path)
+@pytest.mark.parametrize("store", ["store", "record"])
+def test_loss_in_the_second_of_two_migrations_across_partitions(store: str, tmp_path: Path) -> None:
+    check_one_store(ACROSS_TWICE.name, store, tmp_path)
 
 
 def check_one_store(operation: str, store: str, folder: Path) -> None:

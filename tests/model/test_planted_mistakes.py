@@ -7,7 +7,7 @@ import pytest
 
 from tests.model import rules
 from tests.model.explore import explore
-from tests.model.plans import FAULTS, FENCES, PLANS, forgetting_all, with_faults
+from tests.model.plans import ACROSS_TWICE, FAULTS, FENCES, PLANS, forgetting_all, with_faults
 from tests.model.promises import LAST_COPY, NEVER_RESTS, NO_CLAIM, OLD_MEMORY, RUNS_TWICE, TWO_CLAIMS, WRONGLY_ENDED
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -16,11 +16,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOUND = {
     "a comparison begins a forgotten move again": ("confirmed migration across partitions", "loss", NEVER_RESTS, 12),
     "a confirmed claim belongs to its host": ("delete", "late message", NO_CLAIM, 4),
-    "a move ends once no destination has a claim": ("confirmed migration", "loss", TWO_CLAIMS, 27),
-    "a doubtful deletion ends all claims": (
-        *("confirmed migration across partitions, an alternate", "loss"),
-        *(NEVER_RESTS, 13),
-    ),
+    "a move ends once no destination has a claim": ("confirmed migration", "loss", TWO_CLAIMS, 28),
+    "a doubtful deletion ends all claims": ("deleted migration across partitions", "loss", NEVER_RESTS, 9),
     "a forgotten move begins again": ("confirmed migration across partitions", "loss", RUNS_TWICE, 17),
     "a guest that followed a later message is not ended": ("live migration", "loss", LAST_COPY, 18),
     "a guest that is off for a move is reported again": ("confirmed migration", "loss", NEVER_RESTS, 11),
@@ -50,9 +47,16 @@ FOUND = {
     "unaudited claims do not expire": ("evacuation", "loss", WRONGLY_ENDED, 13),
     "uncertain attempts are aborted in all partitions": (
         *("confirmed migration across partitions", "loss"),
-        *(NEVER_RESTS, 13),
+        *(NEVER_RESTS, 15),
     ),
     "unknown attempts wait for audits": ("confirmed migration", "loss", RUNS_TWICE, 15),
+}
+# Where the partition forgets from the middle of one migration into the next: the promise, and the trace's length.
+FOUND_BY_LOST_CLAIMS = {
+    "a destination names its move": (WRONGLY_ENDED, 21),
+    "a prepare contradicts no known move": (NEVER_RESTS, 21),
+    "the end of a destination proves nothing of its source": (LAST_COPY, 26),
+    "the end of an unknown attempt proves nothing": (WRONGLY_ENDED, 20),
 }
 # In the long form only: the plan is large.
 FOUND_AT_LENGTH = {
@@ -61,6 +65,9 @@ FOUND_AT_LENGTH = {
     "a guest that is off for another move is not started": ("two confirmed migrations", "loss", RUNS_TWICE, 31),
     "a move that has ended holds no guest": ("two confirmed migrations", "loss", NEVER_RESTS, 30),
     "a report of a later move settles the record": ("two confirmed migrations", "loss", NEVER_RESTS, 18),
+    "step SETTLE follows a destination": (ACROSS_TWICE.name, "loss", NEVER_RESTS, 18),
+    "a later attempt that is found settles": (ACROSS_TWICE.name, "loss", NEVER_RESTS, 18),
+    "records in ERROR are looked for in other partitions": (ACROSS_TWICE.name, "loss", NEVER_RESTS, 29),
 }
 # Where a host is lost and fenced during the move: the plan, the promise, and the length of the trace.
 FOUND_BY_FENCE = {
@@ -86,6 +93,7 @@ UNSEEN = {
     "a guest that was only to be copied has not run": f"{_NO_TRACE}: it takes a loss and a late message",
     "a late build starts nothing": f"{_NO_TRACE}: the store refuses the late attempt too",
     "an old stop is no answer": f"{_NO_TRACE}, with one migration or two",
+    "a source is a later attempt": f"{_NO_TRACE}: it takes an evacuation and a migration that the records forget",
     "an unknown claim gets a tombstone": _NO_TRACE,
     "no audit ends a reported claim": _NO_TRACE,
     "no claims before the audit": f"{_NO_TRACE}: it prevents excess, and the model has no amounts",
@@ -98,7 +106,15 @@ UNSEEN = {
 def test_every_rule_is_documented_and_planted() -> None:
     for name, rule in rules.RULES.items():
         assert rule.sentence in " ".join((DOCS / rule.page).read_text(encoding="utf-8").split()), name
-    tables = (FOUND, FOUND_AT_LENGTH, FOUND_BY_FENCE, FOUND_BY_FENCE_AND_LOSS, FOUND_BY_LOSS_OF_ALL, UNSEEN)
+    tables = (
+        FOUND,
+        FOUND_AT_LENGTH,
+        FOUND_BY_FENCE,
+        FOUND_BY_FENCE_AND_LOSS,
+        FOUND_BY_LOSS_OF_ALL,
+        FOUND_BY_LOST_CLAIMS,
+        UNSEEN,
+    )
     assert {rule for table in tables for rule in table} == {*rules.RULES}
 
 
@@ -107,6 +123,17 @@ def test_every_rule_is_documented_and_planted() -> None:
 @pytest.mark.parametrize("rule", FOUND)
 def test_its_absence_is_found(rule: str) -> None:
     check(rule, *FOUND[rule])
+
+
+@pytest.mark.sampled
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("rule", FOUND_BY_LOST_CLAIMS)
+def test_its_absence_is_found_in_the_second_of_two_migrations(rule: str) -> None:
+    promise, length = FOUND_BY_LOST_CLAIMS[rule]
+    plan = with_faults(PLANS["two confirmed migrations"], FAULTS["loss"])._replace(stores="store")
+    with rules.leave_out(rule):
+        trace = explore(plan, until=promise).traces[promise]
+    assert len(trace) == length, "\n  ".join(trace)
 
 
 @pytest.mark.parametrize("rule", FOUND_BY_FENCE)

@@ -39,6 +39,7 @@ class Running(NamedTuple):
     is_confirmed: bool
     role: str
     move: int
+    source: int
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -67,11 +68,11 @@ def claim_of(store: Store, attempt: int) -> Claim | None:
 
 
 def end_of(store: Store, attempt: int) -> str:
-    """Return how an attempt ended; one below an ended one has ended too, unless it is live."""
+    """Return how an attempt ended; one below an ended source or only claim has ended too, unless it is live."""
     ends = dict(store.ended)
     if attempt in ends:
         return ends[attempt]
-    is_older = bool(ends) and attempt < max(ends) and holds("older attempts have ended")
+    is_older = attempt < store.proven and holds("older attempts have ended")
     return "aborted" if is_older and claim_of(store, attempt) is None else ""
 
 
@@ -108,11 +109,13 @@ def with_claim(store: Store, claim: Claim) -> Store:
 
 
 def with_end(store: Store, attempt: int, end: str) -> Store:
+    if not holds("the end of an unknown attempt proves nothing"):
+        store = store._replace(proven=max(store.proven, attempt))
     return store._replace(ended=tuple(sorted({**dict(store.ended), attempt: end}.items())))
 
 
 def with_role(store: Store, claim: Claim, role: str, move: int = 0) -> Store:
-    return with_claim(without(store, claim), claim._replace(role=role, move=move))
+    return with_claim(without(store, claim), claim._replace(role=role, move=move, source=0))
 
 
 def end_claim(store: Store, claim: Claim, end: str) -> Store:
@@ -120,6 +123,8 @@ def end_claim(store: Store, claim: Claim, end: str) -> Store:
     store = without(store, claim)
     if claim.state == "unverified":
         return store
+    source = claim.source if holds("the end of a destination proves nothing of its source") else 0
+    store = store._replace(proven=max(store.proven, source or claim.attempt))
     destination = own_claim(store)
     if claim.role == "source" and destination is not None and destination.move == claim.move:
         store = with_role(store, destination, "only")
@@ -152,20 +157,27 @@ def answer_of(claim: Claim) -> str:
 
 
 def prepare(
-    store: Store, attempt: int, candidates: Sequence[int], replaces: int, *, is_fresh: bool
+    store: Store,
+    attempt: int,
+    candidates: Sequence[int],
+    replaces: int,
+    *,
+    is_fresh: bool,
+    move: int = 0,
+    source: int = 0,
 ) -> tuple[Store, Prepared]:
     """Prepare an attempt on the first open candidate; ``replaces`` 0: it is the first one."""
     store = expire(store)
-    source = source_claim(store)
+    moved = source_claim(store)
     live = own_claim(store)
-    is_replaced = source is not None and replaces == source.attempt and holds("the source of a move is not replaced")
-    if is_replaced or (source is not None and attempt == source.attempt):
+    is_replaced = moved is not None and replaces == moved.attempt and holds("the source of a move is not replaced")
+    if is_replaced or (moved is not None and attempt == moved.attempt):
         return store, Prepared("conflict", live.host if live else NOWHERE)
     if live is not None and live.attempt == attempt:
         if live.state == "overdue":
             return store, Prepared("closed", live.host)
         return store, Prepared("prepared", live.host, live.alternates)
-    refusal = _refusal(store, live, attempt, replaces, is_fresh)
+    refusal = _contradiction(store, moved, live, move, source) or _refusal(store, live, attempt, replaces, is_fresh)
     if refusal:
         return store, Prepared(refusal, live.host if live else NOWHERE)
     accepting = [index for index, host in enumerate(candidates) if _accepts(store, host)]
@@ -176,13 +188,28 @@ def prepare(
         store = end_claim(store, live, "aborted")
     elif replaces and not end_of(store, replaces):
         store = with_end(store, replaces, "aborted")
-    role, move = ("only", 0) if source is None else ("destination", source.move)
-    store = with_claim(store, Claim(attempt, host, "prepared", role, alternates=rest, move=move))
+    if not holds("a destination names its move"):
+        move, source = (0, 0) if moved is None else (moved.move, moved.attempt)
+    role = "destination" if move else "only"
+    store = with_claim(store, Claim(attempt, host, "prepared", role, alternates=rest, move=move, source=source))
     return store, Prepared("prepared", host, rest)
 
 
 def _accepts(store: Store, host: int) -> bool:
     return is_open(store, host) or not holds("no claims before the audit")
+
+
+def _contradiction(store: Store, moved: Claim | None, live: Claim | None, move: int, source: int) -> str:
+    """Return the answer if the store knows of another move than the named one."""
+    if move in store.ended_moves:
+        return "conflict"
+    others = [] if moved is None or (moved.move, moved.attempt) == (move, source) else [moved]
+    if move and live is not None and source != live.attempt and live.move != move:
+        others.append(live)
+    if not others or not holds("a prepare contradicts no known move"):
+        return ""
+    is_certain = not may_run(store) and all(is_open(store, other.host) and not other.is_orphan for other in others)
+    return "conflict" if is_certain else "closed"
 
 
 def _refusal(store: Store, live: Claim | None, attempt: int, replaces: int, is_fresh: bool) -> str:
@@ -264,10 +291,11 @@ def find(store: Store, attempt: int) -> tuple[Store, Found]:
     store, claim, answer = find_for_host(store, attempt, None)
     if claim is not None:
         return store, Found(answer_of(claim), claim.host, claim.move)
-    live = own_claim(store)
     answer = answer or ("closed" if may_run(store) else "unknown")
-    if live is not None and live.attempt > attempt:
-        return store, Found("conflict", live.host, end=answer)
+    claims = (own_claim(store), source_claim(store) if holds("a source is a later attempt") else None)
+    for live in claims:
+        if live is not None and live.attempt > attempt:
+            return store, Found("conflict", live.host, end=answer)
     return store, Found(answer)
 
 
@@ -355,13 +383,12 @@ def vouch(store: Store, host: int, attempt: int) -> tuple[Store, str]:
     if unverified is None:
         return store, "unknown"
     live = own_claim(store)
-    role, move = _move_of(store, unverified.role, unverified.move, attempt, None)
-    vouched = Claim(attempt, host, "confirmed", role, move=move)
+    vouched = _reported_claim(store, host, unverified, None)
     others = _other_claims(store, live, vouched)
     if any(other.attempt > attempt or _is_reported(store, other) for other in others) or _is_taken(store, vouched):
         return store, "conflict"
     store = end_claim(store, unverified, "released")
-    return with_claim(_make_room(store, live, others, vouched), vouched), "confirmed"
+    return with_claim(_make_room(store, others, vouched), vouched), "confirmed"
 
 
 def _reconcile(store: Store, host: int, claim: Running) -> tuple[Store, str]:
@@ -371,7 +398,7 @@ def _reconcile(store: Store, host: int, claim: Running) -> tuple[Store, str]:
     if existing is not None:
         return _reconcile_elsewhere(store, existing, host, claim)
     live = own_claim(store)
-    is_source = claim.role == "source" and live is not None and claim.move == live.move
+    is_source = live is not None and live.source == claim.attempt
     end = dict(store.ended).get(claim.attempt, "") if is_source else end_of(store, claim.attempt)
     if end:
         return store, "aborted" if end == "unknown" else end
@@ -380,8 +407,7 @@ def _reconcile(store: Store, host: int, claim: Running) -> tuple[Store, str]:
 
 def _reconcile_unknown(store: Store, host: int, claim: Running, live: Claim | None) -> tuple[Store, str]:
     """Reconcile a reported attempt that the store does not know."""
-    role, move = _move_of(store, claim.role, claim.move, claim.attempt, live)
-    reported = Claim(claim.attempt, host, "confirmed", role, move=move)
+    reported = _reported_claim(store, host, claim, live)
     others = _other_claims(store, live, reported)
     if any(other.attempt > claim.attempt for other in others):
         return store, "conflict"
@@ -390,40 +416,41 @@ def _reconcile_unknown(store: Store, host: int, claim: Running, live: Claim | No
         return _doubt(store, host, claim, otherwise="aborted")
     if not claim.is_confirmed:
         return with_end(store, claim.attempt, "aborted"), "aborted"
-    return with_claim(_make_room(store, live, others, reported), reported), "confirmed"
+    return with_claim(_make_room(store, others, reported), reported), "confirmed"
 
 
 def _reconcile_elsewhere(store: Store, existing: Claim, host: int, claim: Running) -> tuple[Store, str]:
     """Reconcile a reported attempt that is live on another host."""
     if claim.is_confirmed and existing.state in ("prepared", "overdue") and may_have_lost_claims(store, host):
-        role, move = _move_of(store, claim.role, claim.move, claim.attempt, None)
-        return with_claim(
-            without(store, existing), Claim(claim.attempt, host, "confirmed", role, move=move)
-        ), "confirmed"
+        return with_claim(without(store, existing), _reported_claim(store, host, claim, None)), "confirmed"
     if claim.is_confirmed and store.opened[host] < 0:
         return store, "fenced"
     return _doubt(store, host, claim, otherwise="conflict")
 
 
-def _move_of(store: Store, role: str, move: int, attempt: int, live: Claim | None) -> tuple[str, int]:
-    """Return (role, move) of a reported attempt: as its agent knows it, or as a later attempt shows it."""
-    if live is not None and live.role == "destination" and live.attempt > attempt:
-        return "source", live.move
-    is_over = not move or move in store.ended_moves or not holds("audits restore roles")
-    return ("only", 0) if is_over else (role, move)
+def _reported_claim(store: Store, host: int, claim: "Running | Claim", live: Claim | None) -> Claim:
+    """Return the claim of a reported attempt with its role: as its agent knows it, or as a later attempt shows it."""
+    role, move, source = _move_of(store, claim, live)
+    return Claim(claim.attempt, host, "confirmed", role, move=move, source=source)
 
 
-def _are_ends_of_one_move(store: Store, live: Claim, claim: Claim) -> bool:
-    if source_claim(store) is not None or not holds("a later attempt does not end its source"):
+def _move_of(store: Store, claim: "Running | Claim", live: Claim | None) -> tuple[str, int, int]:
+    if live is not None and live.source == claim.attempt:
+        return "source", live.move, 0
+    is_over = not claim.move or claim.move in store.ended_moves or not holds("audits restore roles")
+    return ("only", 0, 0) if is_over else (claim.role, claim.move, claim.source)
+
+
+def _are_ends_of_one_move(live: Claim, claim: Claim) -> bool:
+    if not holds("a later attempt does not end its source"):
         return False
-    return claim.role == ("source" if live.attempt > claim.attempt else "destination")
+    return live.source == claim.attempt or claim.source == live.attempt
 
 
 def _other_claims(store: Store, live: Claim | None, claim: Claim) -> list[Claim]:
     """Return the claims outside the move of a forgotten one."""
-    others = [] if live is None or _are_ends_of_one_move(store, live, claim) else [live]
-    source = source_claim(store)
-    return others if source is None or source.move == claim.move else [*others, source]
+    claims = (live, source_claim(store))
+    return [other for other in claims if other is not None and not _are_ends_of_one_move(other, claim)]
 
 
 def _is_taken(store: Store, claim: Claim) -> bool:
@@ -437,14 +464,12 @@ def _is_reported(store: Store, live: Claim) -> bool:
     return is_reported and holds("no audit ends a reported claim")
 
 
-def _make_room(store: Store, live: Claim | None, others: Sequence[Claim], claim: Claim) -> Store:
-    """Make the live claim the other end of a move, or end it."""
-    if live is not None and live not in others and claim.role == "destination":
-        store = with_role(store, live, "source", claim.move)
-    is_of_later_move = claim.role == "destination" and any(other.role == "source" for other in others)
+def _make_room(store: Store, others: Sequence[Claim], claim: Claim) -> Store:
+    """End the others, and make the claim that a destination names the source of its move."""
     for other in others:
-        store = without(store, other) if is_of_later_move else end_claim(store, other, _forgotten_end(other))
-    return store
+        store = end_claim(store, other, _forgotten_end(other))
+    moved = claim_of(store, claim.source)
+    return store if moved is None else with_role(store, moved, "source", claim.move)
 
 
 def _forgotten_end(claim: Claim) -> str:
@@ -458,25 +483,30 @@ def _doubt(store: Store, host: int, claim: Running, *, otherwise: str) -> tuple[
     if store.opened[host] == FENCED:
         return store, "fenced"
     if unverified_claim(store, claim.attempt, host) is None:
-        role, move = _move_of(store, claim.role, claim.move, claim.attempt, None)
-        store = with_claim(store, Claim(claim.attempt, host, "unverified", role, move=move))
+        store = with_claim(store, _reported_claim(store, host, claim, None)._replace(state="unverified"))
     return store, "unverified"
 
 
 def _restore_role(store: Store, existing: Claim, claim: Running) -> tuple[Store, Claim]:
     """Make a live claim the source of the migration that its agent names, if the store forgot that."""
-    role, move = _move_of(store, claim.role, claim.move, claim.attempt, None)
+    role, move, _source = _move_of(store, claim, None)
     source = source_claim(store)
     is_forgotten = role == "source" and existing.move != move and may_have_lost_claims(store, existing.host)
     if not is_forgotten or (source is not None and source.move == move):
         return store, existing
-    other = own_claim(store) if existing.role == "source" else source
-    if other is not None:
-        if _is_reported(store, other):
-            return store, existing
+    others = [
+        other
+        for other in (own_claim(store), source)
+        if other is not None
+        and other.attempt != existing.attempt
+        and (other.move, other.source) != (move, existing.attempt)
+    ]
+    if any(_is_reported(store, other) for other in others):
+        return store, existing
+    for other in others:
         store = end_claim(store, other, _forgotten_end(other))
     current = claim_of(store, existing.attempt) or existing  # the end of its source has changed its role
-    return with_role(store, current, "source", move), current._replace(role="source", move=move)
+    return with_role(store, current, "source", move), current._replace(role="source", move=move, source=0)
 
 
 def _reconcile_live(store: Store, live: Claim, claim: Running) -> tuple[Store, str]:

@@ -26,7 +26,8 @@ def begin_move(partition: StorePartition, ref: ClaimRef) -> Answer:
 
 def running_end(ref: ClaimRef, host: str, role: ClaimRole) -> RunningClaim:
     """Return an audit's entry for one end of the move."""
-    return replace(running(ref, host), role=role, migration=MIGRATION)
+    source_attempt = ref.attempt - 1 if role is ClaimRole.DESTINATION else None
+    return replace(running(ref, host), role=role, migration=MIGRATION, source_attempt=source_attempt)
 
 
 def roles(partition: StorePartition) -> dict[ClaimRef, str]:

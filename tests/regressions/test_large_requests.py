@@ -9,7 +9,8 @@ A real scheduler on a real store, and a real saga, whose clock the test steps.
 import contextlib
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import oslo_messaging as messaging
 import pytest
@@ -70,6 +71,7 @@ class Worker:
         alternates: int = 2,
         *,
         fresh: bool = False,
+        moves: Sequence[Mapping[str, Any] | None] = (),
     ) -> objects.Selections:
         self._replica.reach(self._partition.store.snapshot().position, 1)
         self.attempts.append(attempt)

@@ -83,7 +83,9 @@ def arguments(batch: ClaimBatch, decision_bytes: int) -> dict[str, Any]:
 
 def rows(batch: ClaimBatch) -> Iterator[Any]:
     for intent in batch.intents:
-        yield from (intent.consumer, intent.attempt, intent.replaces or 0, intent.near, len(intent.candidates))
+        yield from (intent.consumer, intent.attempt, intent.replaces or 0)
+        yield from (intent.migration or "", intent.source_attempt or 0)
+        yield from (intent.near, len(intent.candidates))
         yield from map(_candidate, intent.candidates)
 
 

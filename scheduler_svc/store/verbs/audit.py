@@ -6,16 +6,17 @@ from dataclasses import replace
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.claims import MIGRATION_ATTEMPT, Answer, ClaimRole, ClaimState
+from rpcapi.resources.claims import MIGRATION_ATTEMPT, Answer, ClaimRole, ClaimState, MoveEnd
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.allocations import generation_of, is_api_claim
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from scheduler_svc.store.registrations import DUPLICATE
+from scheduler_svc.store.tombstones import UNKNOWN_END
 from scheduler_svc.store.unverified import consumer_of, unverified_name
 from scheduler_svc.store.verbs.credibility import believed_allocations, is_credible
 from scheduler_svc.store.verbs.ending import find_for_host
 from scheduler_svc.store.verbs.moves import as_source, make_source
-from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
+from scheduler_svc.store.verbs.partition import PartitionState, answer_of
 
 SHARED_PAUSE_MS = 10_000  # shortest pause before the next audit if orphans remain under a duplicate identity
 
@@ -85,7 +86,7 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
     if is_taken or not is_credible(partition, unverified, live):
         return ClaimResult(*ref, Answer.CONFLICT, unverified.host)
     partition.end_claim(unverified, ClaimState.RELEASED, now)
-    _make_room(partition, live, others, vouched, now)
+    _make_room(partition, others, vouched, now)
     partition.add_claim(vouched)
     return ClaimResult(*ref, Answer.CONFIRMED, unverified.host)
 
@@ -111,7 +112,8 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
             return _reconcile_live(partition, _with_role(partition, live_attempt, claim, now), claim, now)
         return _reconcile_elsewhere(partition, live_attempt, claim, now)
     live = partition.claims.get(claim.consumer)
-    end = partition.own_end_of(claim.ref) if _is_source_of(claim, live) else partition.end_of(claim.ref)
+    is_source = live is not None and live.source_attempt == claim.attempt
+    end = partition.own_end_of(claim.ref) if is_source else partition.end_of(claim.ref)
     if end is not None:
         return (Answer.ABORTED if end == UNKNOWN_END else answer_of(end)), False
     forgotten = _reported_claim(partition, claim, now, live)
@@ -125,7 +127,7 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
         # Nothing of this host was lost, another host reported a rival, or resources are outside this host's trees.
         return _doubt(partition, claim, now, otherwise=Answer.ABORTED)
     if claim.confirmed:
-        _make_room(partition, live, others, forgotten, now)
+        _make_room(partition, others, forgotten, now)
         partition.add_claim(forgotten)
     else:
         # Only this host could have confirmed the claim.
@@ -147,38 +149,31 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
 
 
-def _is_source_of(claim: RunningClaim, live: Claim | None) -> bool:
-    """Return whether the claim is the source of the live claim's move; ends of later attempts do not end it."""
-    return claim.role is ClaimRole.SOURCE and live is not None and claim.migration == live.migration
-
-
-def _are_ends_of_one_move(partition: PartitionState, live: Claim, claim: Claim) -> bool:
-    if claim.ref.consumer in partition.sources or is_api_claim(live):
-        return False
-    return (claim.role is ClaimRole.SOURCE) if live.attempt > claim.attempt else claim.role is ClaimRole.DESTINATION
+def _are_ends_of_one_move(first: Claim, second: Claim) -> bool:
+    return first.source_attempt == second.attempt or second.source_attempt == first.attempt
 
 
 def _other_claims(partition: PartitionState, live: Claim | None, claim: Claim) -> list[Claim]:
     """Return the instance's claims outside the move of the forgotten ``claim``; earlier ones have ended."""
-    others = [] if live is None or _are_ends_of_one_move(partition, live, claim) else [live]
-    source = partition.source_of(claim.ref.consumer)
-    return others if source is None or source.move == claim.move else [*others, source]
+    claims = (live, partition.source_of(claim.ref.consumer))
+    return [
+        other
+        for other in claims
+        if other is not None and (is_api_claim(other) or not _are_ends_of_one_move(other, claim))
+    ]
 
 
-def _make_room(partition: PartitionState, live: Claim | None, others: Sequence[Claim], claim: Claim, now: int) -> None:
-    """Make the live claim the source of the forgotten ``claim``'s move, or end it.
+def _make_room(partition: PartitionState, others: Sequence[Claim], claim: Claim, now: int) -> None:
+    """End the others, and make the claim that a forgotten destination names the source of its move.
 
-    A later attempt proves that earlier ones ended, which the store forgot. Exception: the source of a move may be
-    either end of an earlier move. Claims of that move leave no tombstone, because the source's host reports it.
+    A later attempt proves that earlier ones ended, except its source; the store forgot that.
     """
-    if live is not None and live not in others and claim.migration is not None:
-        make_source(partition, live, claim.migration)
-    is_of_later_move = claim.migration is not None and any(other.role is ClaimRole.SOURCE for other in others)
     for other in others:
-        if is_of_later_move:
-            partition.drop_claim(other)
-        else:
-            partition.end_claim(other, _forgotten_end(other), now)
+        partition.end_claim(other, _forgotten_end(other), now)
+    if claim.migration is not None and claim.source_attempt is not None:
+        moved = partition.claim_of(ClaimRef(claim.ref.consumer, claim.source_attempt))
+        if moved is not None and moved.move != claim.migration:
+            make_source(partition, moved, claim.migration)
 
 
 def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwise: Answer) -> tuple[Answer, bool]:
@@ -285,30 +280,38 @@ def _is_live_on(partition: PartitionState, ref: ClaimRef, host: str) -> bool:
     return live is not None and names.host_of(live.host) == host
 
 
-def _move_of(
-    partition: PartitionState, role: ClaimRole, migration: str | None, attempt: int, live: Claim | None
-) -> tuple[ClaimRole, str | None]:
-    """Return (role, migration) of a reported attempt, from its agent or implied by a later live attempt."""
-    if live is not None and live.migration is not None and live.attempt > attempt:
-        return ClaimRole.SOURCE, live.migration
-    has_ended = migration is None or partition.end_of(ClaimRef(migration, MIGRATION_ATTEMPT)) is not None
-    return (ClaimRole.ONLY, None) if has_ended else (role, migration)
+def _move_of(partition: PartitionState, claim: RunningClaim, live: Claim | None) -> MoveEnd:
+    """Return the move of a reported attempt as its agent names it, or as its live destination shows it."""
+    if live is not None and live.migration is not None and live.source_attempt == claim.attempt:
+        return MoveEnd(ClaimRole.SOURCE, live.migration)
+    return _open_move(partition, MoveEnd(claim.role, claim.migration, claim.source_attempt))
+
+
+def _open_move(partition: PartitionState, move: MoveEnd) -> MoveEnd:
+    """Return ``move`` unless it has ended."""
+    if move.migration is None or partition.end_of(ClaimRef(move.migration, MIGRATION_ATTEMPT)) is not None:
+        return MoveEnd()
+    return move
 
 
 def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> Claim:
     """Make the live claim a source again if the store forgot the move named by its agent; return the claim."""
-    role, migration = _move_of(partition, claim.role, claim.migration, claim.attempt, None)
+    role, migration, _source_attempt = _move_of(partition, claim, None)
     if role is not ClaimRole.SOURCE or migration is None or not partition.may_have_lost_claims_of(claim.host):
         return live
     if live.move == migration or migration in partition.claims or is_api_claim(live):
         return live
-    consumer = live.ref.consumer
-    other = partition.claims.get(consumer) if live.role is ClaimRole.SOURCE else partition.source_of(consumer)
-    if other is not None:
-        if partition.is_reported(other):
-            return live
+    claims = (partition.claims.get(claim.consumer), partition.source_of(claim.consumer))
+    others = [
+        other
+        for other in claims
+        if other is not None and other != live and (other.move, other.source_attempt) != (migration, claim.attempt)
+    ]
+    if any(partition.is_reported(other) for other in others):
+        return live
+    for other in others:
         partition.end_claim(other, _forgotten_end(other), now)
-    return make_source(partition, live, migration)
+    return make_source(partition, partition.claim_of(claim.ref) or live, migration)
 
 
 def _reported_claim(partition: PartitionState, claim: RunningClaim, now: int, live: Claim | None) -> Claim:
@@ -326,15 +329,16 @@ def _reported_claim(partition: PartitionState, claim: RunningClaim, now: int, li
         created_ms=now + partition.lead_ms,
         group=claim.group,
     )
-    return _with_move(plain, *_move_of(partition, claim.role, claim.migration, claim.attempt, live))
+    return _with_move(plain, _move_of(partition, claim, live))
 
 
-def _with_move(claim: Claim, role: ClaimRole, migration: str | None) -> Claim:
-    if role is not ClaimRole.SOURCE or migration is None:
-        return replace(claim, migration=migration)
-    return as_source(claim, migration)
+def _with_move(claim: Claim, move: MoveEnd) -> Claim:
+    if move.role is ClaimRole.SOURCE and move.migration is not None:
+        return as_source(claim, move.migration)
+    return replace(claim, migration=move.migration, source_attempt=move.source_attempt)
 
 
 def _verified(partition: PartitionState, unverified: Claim, ref: ClaimRef) -> Claim:
-    plain = replace(unverified, consumer=ref.consumer, state=ClaimState.CONFIRMED, migration=None)
-    return _with_move(plain, *_move_of(partition, unverified.role, unverified.migration, ref.attempt, None))
+    plain = replace(unverified, consumer=ref.consumer, state=ClaimState.CONFIRMED, migration=None, source_attempt=None)
+    move = MoveEnd(unverified.role, unverified.migration, unverified.source_attempt)
+    return _with_move(plain, _open_move(partition, move))

@@ -7,8 +7,9 @@ from typing import Literal
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
+from scheduler_svc.store.tombstones import UNKNOWN_END
 from scheduler_svc.store.unverified import unverified_name
-from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
+from scheduler_svc.store.verbs.partition import PartitionState, answer_of
 
 
 def end_all(
@@ -100,9 +101,9 @@ def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is not None:
         return ClaimResult(*ref, answer_of(claim.state), claim.host, migration=claim.move)
-    live = partition.claims.get(ref.consumer)
-    if live is not None and live.attempt > ref.attempt:
-        return ClaimResult(*ref, Answer.CONFLICT, live.host, end=without_claim(partition, ref, answer).answer)
+    for live in (partition.claims.get(ref.consumer), partition.source_of(ref.consumer)):
+        if live is not None and live.attempt > ref.attempt:
+            return ClaimResult(*ref, Answer.CONFLICT, live.host, end=without_claim(partition, ref, answer).answer)
     return without_claim(partition, ref, answer)
 
 

@@ -63,7 +63,8 @@ def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int)
         partition.drop_claim(claim)
         claim = replace(claim, consumer=ref.consumer, type=INSTANCE, instance=None, generation=1)
         partition.add_claim(claim)
-    partition.add_tombstone(ClaimRef(migration, MIGRATION_ATTEMPT), ClaimState.RELEASED, now)
+    ended = ClaimRef(migration, MIGRATION_ATTEMPT)
+    partition.add_tombstone(ended, ClaimState.RELEASED, now, proves_before=MIGRATION_ATTEMPT)
     return ClaimResult(*ref, answer_of(claim.state), claim.host, migration=claim.move)
 
 
@@ -75,7 +76,15 @@ def make_source(partition: PartitionState, claim: Claim, migration: str) -> Clai
 
 
 def as_source(claim: Claim, migration: str) -> Claim:
-    return replace(claim, consumer=migration, type=MIGRATION, instance=claim.ref.consumer, migration=None, generation=1)
+    return replace(
+        claim,
+        consumer=migration,
+        type=MIGRATION,
+        instance=claim.ref.consumer,
+        migration=None,
+        source_attempt=None,
+        generation=1,
+    )
 
 
 def source_host_of(partition: PartitionState, consumer: str, group_id: str) -> str | None:

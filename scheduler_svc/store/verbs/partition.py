@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, LogEntry
-from scheduler_svc.store import registrations, tallies
+from scheduler_svc.store import registrations, tallies, tombstones
 from scheduler_svc.store.allocations import holder_keys
 from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import consumer_of, counted_allocations
@@ -20,7 +20,6 @@ T = TypeVar("T")
 POSITION_LEAP = 1 << 20  # positions skipped by a new epoch, more than a store can lose
 EXPIRE_BATCH = 1000  # claims expired at the start of a verb
 NEVER_MS = (1 << 63) - 1  # later than any deadline
-UNKNOWN_END = "unknown"  # end of an attempt aborted before it had a claim
 
 
 class ExpiryCount(NamedTuple):
@@ -140,7 +139,7 @@ class PartitionState(PartitionStorage):
             return
         if claim.instance is not None:
             self._end_role_of_destination(claim)
-        self.add_tombstone(claim.ref, state, now)
+        self.add_tombstone(claim.ref, state, now, proves_before=claim.source_attempt or claim.attempt)
 
     def drop_claim(self, claim: Claim) -> None:
         """Remove a live claim from all sums and indexes without a tombstone, because its attempt goes on."""
@@ -154,21 +153,23 @@ class PartitionState(PartitionStorage):
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), -1)
 
-    def add_tombstone(self, ref: ClaimRef, state: str, now: int) -> None:
-        self.ended.setdefault(ref.consumer, {})[ref.attempt] = state
+    def add_tombstone(self, ref: ClaimRef, state: str, now: int, *, proves_before: int = 0) -> None:
+        """Record how an attempt ended; it proves that the attempts before ``proves_before`` have ended too."""
+        self.ended.setdefault(ref.consumer, {})[ref.attempt] = tombstones.encode(ref.attempt, state, proves_before)
         self.ended_at[ref.consumer] = now
 
     def end_of(self, ref: ClaimRef) -> str | None:
-        """Return how an attempt ended, or None. Attempts before a recorded end were aborted, unless live."""
+        """Return how an attempt ended, or None. Attempts that a recorded end proves to be over were aborted."""
         own_end = self.own_end_of(ref)
         if own_end is not None:
             return own_end
-        is_older = ref.attempt < max(self.ended.get(ref.consumer, {}), default=0)
-        return ClaimState.ABORTED if is_older and self.claim_of(ref) is None else None
+        is_over = tombstones.proves_end_of(self.ended.get(ref.consumer, {}), ref.attempt)
+        return ClaimState.ABORTED if is_over and self.claim_of(ref) is None else None
 
     def own_end_of(self, ref: ClaimRef) -> str | None:
         """Return the recorded end of exactly this attempt, or None."""
-        return self.ended.get(ref.consumer, {}).get(ref.attempt)
+        text = self.ended.get(ref.consumer, {}).get(ref.attempt)
+        return None if text is None else tombstones.state_of(text)
 
     def source_of(self, consumer: str) -> Claim | None:
         migration = self.sources.get(consumer)
@@ -217,7 +218,7 @@ class PartitionState(PartitionStorage):
     def _end_role_of_destination(self, source: Claim) -> None:
         destination = self.claims.get(source.ref.consumer)
         if destination is not None and destination.migration == source.consumer:
-            self.claims[destination.consumer] = replace(destination, migration=None)
+            self.claims[destination.consumer] = replace(destination, migration=None, source_attempt=None)
 
     @staticmethod
     def is_expired(claim: Claim, now: int) -> bool:

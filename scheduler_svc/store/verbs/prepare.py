@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prepare verb: plans a whole batch in memory, then writes all of it or nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer, ClaimState, Verdict
+from rpcapi.resources.claims import MIGRATION_ATTEMPT, Answer, ClaimRole, ClaimState, Verdict
 from scheduler_svc.core.records import (
     Allocations,
     BatchAnswer,
@@ -73,7 +73,11 @@ def _prefetch(partition: PartitionState, batch: ClaimBatch) -> None:
         for name in related_names(candidate.host, required_allocations(batch, candidate))
     }
     partition.prefetch(
-        consumers=[*(intent.consumer for intent in batch.intents), *batch.group_members.consumers],
+        consumers=[
+            *(intent.consumer for intent in batch.intents),
+            *(intent.migration for intent in batch.intents if intent.migration is not None),
+            *batch.group_members.consumers,
+        ],
         providers=related,
         services={names.host_of(name) for name in related},
         groups=[batch.group.id] if batch.group else (),
@@ -153,8 +157,11 @@ def _examine_final(
 
 def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live: Claim | None) -> Answer | None:
     ends = partition.ended.get(intent.consumer)
-    claims = (live, partition.source_of(intent.consumer))
-    is_late = any(claim is not None and intent.attempt < claim.attempt for claim in claims)
+    claims = [claim for claim in (live, partition.source_of(intent.consumer)) if claim is not None]
+    contradiction = _contradiction(partition, intent, claims)
+    if contradiction is not None:
+        return contradiction
+    is_late = any(intent.attempt < claim.attempt for claim in claims)
     if is_late or (ends and intent.attempt <= max(ends)):
         return Answer.ENDED
     if live is not None:
@@ -166,6 +173,27 @@ def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live:
         if live.state == ClaimState.CONFIRMED:
             return Answer.CONFIRMED
     return Answer.CLOSED if _is_closed(partition, batch, intent, live) else None
+
+
+def _contradiction(partition: PartitionState, intent: Intent, claims: Sequence[Claim]) -> Answer | None:
+    """Return the answer if the store knows of another move than the intent names; audits may correct the store."""
+    if intent.migration is not None and partition.own_end_of(ClaimRef(intent.migration, MIGRATION_ATTEMPT)) is not None:
+        return Answer.CONFLICT
+    others = [claim for claim in claims if _is_of_other_move(intent, claim)]
+    if not others:
+        return None
+    is_certain = not partition.may_run(intent.consumer) and all(
+        partition.is_open(claim.host) and claim.orphan_ms is None for claim in others
+    )
+    return Answer.CONFLICT if is_certain else Answer.CLOSED
+
+
+def _is_of_other_move(intent: Intent, claim: Claim) -> bool:
+    if claim.role is ClaimRole.SOURCE:
+        return (claim.move, claim.attempt) != (intent.migration, intent.source_attempt)
+    if intent.migration is None or claim.attempt == intent.source_attempt:
+        return False
+    return claim.migration != intent.migration
 
 
 def _is_closed(partition: PartitionState, batch: ClaimBatch, intent: Intent, live: Claim | None) -> bool:
@@ -192,7 +220,6 @@ def _try_candidates(
         verdicts[index] = judge(partition, batch, candidate, plan)
         if verdicts[index] is Verdict.FITS:
             claim = _claim(batch, intent, index, now, now + partition.lead_ms)
-            claim = replace(claim, migration=partition.sources.get(intent.consumer))
             plan.add(replace(claim, allocations=required_allocations(batch, candidate)), 1, batch)
             if batch.final:
                 claim = _final_claim(partition, claim, former)
@@ -265,6 +292,8 @@ def _claim(batch: ClaimBatch, intent: Intent, index: int, now: int, clock_ms: in
         request_id=batch.request_id,
         created_ms=clock_ms,
         deadline_ms=now + batch.ttl_ms,
+        migration=intent.migration,
+        source_attempt=intent.source_attempt,
         alternates=tuple(candidate.host for candidate in following),
         group=batch.group,
     )

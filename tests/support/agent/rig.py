@@ -38,8 +38,9 @@ from compute_agent.simulator.load import SimulatedLoad
 from compute_agent.simulator.profile import HostProfile
 from compute_agent.stamps import StampFile
 from rpcapi import context
-from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.claims import ClaimRole, MoveEnd
 from rpcapi.resources.inventory import Inventory
+from rpcapi.validation.moves import NO_MOVE
 from tests.support.agent.fakes import FakeClaims, FakeConductor, FakeScheduler
 
 CALL_SECONDS = 3600.0  # of real time, which a slow machine must not use up
@@ -301,8 +302,8 @@ class AgentRig:
         migration: str = "m",
     ) -> None:
         """Deliver a message with one transition; with ``role`` it is about the migration."""
-        move = () if role is None else (migration, role)
-        transition = GuestTransition(AttemptRef(*ref), action, number, *move)
+        move = NO_MOVE if role is None else MoveEnd(role, migration)
+        transition = GuestTransition(AttemptRef(*ref), action, number, move)
         self.host.submit(context.new("p", "u"), apply_transitions, [transition])
 
     def operate(self, ref: tuple[str, int], action: str, number: int, image: str = "") -> None:
@@ -313,7 +314,7 @@ class AgentRig:
 
     def receive(self, intent: Attempt, migration: str = "m") -> None:
         """Deliver a message to prepare an incoming guest."""
-        self.build(replace(intent, role=ClaimRole.DESTINATION, migration=migration, is_incoming=True))
+        self.build(replace(intent, role=ClaimRole.DESTINATION, migration=migration, source_attempt=1, is_incoming=True))
 
     def copy(self, action: str, number: int = 2, ref: tuple[str, int] = ("a", 1), **values: Any) -> None:
         """Deliver a message about the copy of a guest by migration m."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fakes of the services that a conductor calls: scheduler and claims."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors, objects
@@ -82,6 +82,7 @@ class FakeScheduler:
         alternates: int = 2,
         *,
         fresh: bool = False,
+        moves: Sequence[Mapping[str, Any] | None] = (),
     ) -> objects.Selections:
         ctxt.check_deadline()
         self.calls.append((list(uuids), attempt))
@@ -93,8 +94,12 @@ class FakeScheduler:
         if not nodes:
             raise refusals.no_valid_host({"ignored": len(self.ledger.nodes)})
         intents = [
-            Intent(uuid, attempt, [Candidate(name) for name in self._candidates(spec, nodes, index, len(uuids))])
-            for index, uuid in enumerate(uuids)
+            Intent(
+                *(uuid, attempt, [Candidate(name) for name in self._candidates(spec, nodes, index, len(uuids))]),
+                migration=move.migration,
+                source_attempt=move.source_attempt,
+            )
+            for index, (uuid, move) in enumerate(zip(uuids, decode.moves(moves, len(uuids)), strict=True))
         ]
         answer = self.ledger.prepare(ctxt, spec, intents, snapshot.epoch, alternates, fresh=fresh)
         prepared = answer.prepared
@@ -170,11 +175,7 @@ class FakeClaims:
 
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
         self._begin("prepare", ctxt)
-        rows = zip(intents.consumers, intents.attempts, intents.candidates, intents.replaces, strict=True)
-        intent_list = [
-            Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
-            for consumer, attempt, names, replaces in rows
-        ]
+        intent_list = decode.intents(intents)
         epoch = self.store.snapshot().epoch  # intents of an older epoch are evaluated again
         return encode.prepare_answers(
             PreparedBatch(

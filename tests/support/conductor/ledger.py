@@ -6,8 +6,9 @@ from typing import Any
 
 from rpcapi import context, objects
 from rpcapi.context import RequestContext
-from rpcapi.resources.claims import ClaimState, GroupPolicy
+from rpcapi.resources.claims import ClaimState, GroupPolicy, MoveEnd
 from rpcapi.resources.inventory import Inventory
+from rpcapi.validation.moves import NO_MOVE
 from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
@@ -67,9 +68,12 @@ class Ledger:
             )
         )
 
-    def hold(self, consumer: str, node: str, attempt: int = 1) -> None:
-        """Confirm a claim of the consumer's attempt on a node."""
-        spec, intent = objects.RequestSpec.of(resources={"VCPU": 1}), Intent(consumer, attempt, [Candidate(node)])
+    def hold(self, consumer: str, node: str, attempt: int = 1, move: MoveEnd = NO_MOVE) -> None:
+        """Confirm a claim of the consumer's attempt on a node; ``move`` is that of a destination."""
+        spec = objects.RequestSpec.of(resources={"VCPU": 1})
+        intent = Intent(
+            *(consumer, attempt, [Candidate(node)]), migration=move.migration, source_attempt=move.source_attempt
+        )
         answer = self.prepare(context.new(), spec, [intent], self.store.snapshot().epoch, 0, fresh=True)
         assert answer.accepted
         self.store.confirm(node.partition("/")[0], [ClaimRef(consumer, attempt)])

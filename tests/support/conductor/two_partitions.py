@@ -95,10 +95,13 @@ class PartitionedScheduler(FakeScheduler):
         alternates: int = 2,
         *,
         fresh: bool = False,
+        moves: Sequence[Mapping[str, Any] | None] = (),
     ) -> objects.Selections:
         self._worker.follow()
         call = SelectionCall(
-            ctxt, decode.request(ctxt, spec), uuids, attempt, alternates, spec.consumer_type, fresh=fresh
+            *(ctxt, decode.request(ctxt, spec), uuids, attempt, alternates, spec.consumer_type),
+            fresh=fresh,
+            moves=decode.moves(moves, len(uuids)),
         )
         return encode.selections(attempt, self._worker.scheduler.select(FILTER_POLICY, call))
 

@@ -76,8 +76,13 @@ class ProtocolCluster:
         intents = []
         for consumer, hosts in hosts_by_consumer.items():
             former = self.truth.attempts.get(consumer)
+            source, migration = self.sources.get(consumer, (None, None))
             intents.append(
-                Intent(consumer, (former or 0) + 1, [_candidate(host, vcpus, spread) for host in hosts], former, near)
+                Intent(
+                    *(consumer, (former or 0) + 1, [_candidate(host, vcpus, spread) for host in hosts], former, near),
+                    migration=migration,
+                    source_attempt=None if source is None else source.attempt,
+                )
             )
         if not is_late:
             self.take_positions()
@@ -129,7 +134,7 @@ class ProtocolCluster:
             )
             source, migration = self.sources.get(ref.consumer, (None, None))
             if source is not None:  # its build message says so
-                guest = replace(guest, role=ClaimRole.DESTINATION, migration=migration)
+                guest = replace(guest, role=ClaimRole.DESTINATION, migration=migration, source_attempt=source.attempt)
             self.truth.running[ref] = guest
 
     def delete(self, ref: ClaimRef) -> None:
@@ -169,7 +174,7 @@ class ProtocolCluster:
 
     def _give_role(self, ref: ClaimRef, role: ClaimRole, migration: str | None) -> None:
         """Let an agent journal the role of a guest's claim."""
-        self.truth.running[ref] = replace(self.truth.running[ref], role=role, migration=migration)
+        self.truth.running[ref] = replace(self.truth.running[ref], role=role, migration=migration, source_attempt=None)
 
     def lose_guest(self, ref: ClaimRef) -> None:
         """Remove a guest without a message: its claim becomes an orphan."""

@@ -112,8 +112,8 @@ class StorePartition:
 
     def prepare(self, consumer: str, *hosts: str, attempt: int = 1, **options: Any) -> IntentResult:
         """Prepare a claim of one consumer on the first of ``hosts`` that fits."""
-        replaces = options.pop("replaces", None)
-        answer = self.store.prepare(self.batch(intent(consumer, *hosts, attempt=attempt, replaces=replaces), **options))
+        named = {name: options.pop(name, None) for name in ("replaces", "move")}
+        answer = self.store.prepare(self.batch(intent(consumer, *hosts, attempt=attempt, **named), **options))
         return answer.prepared[0]
 
     def hold(self, consumer: str, host: str, **options: Any) -> ClaimRef:
@@ -197,9 +197,16 @@ def child_stats(
     return {"inventories": stats["inventories"], "traits": stats["traits"], "parent": parent}
 
 
-def intent(consumer: str, *hosts: str, attempt: int = 1, replaces: int | None = None) -> Intent:
+def intent(
+    consumer: str, *hosts: str, attempt: int = 1, replaces: int | None = None, move: tuple[str, int] | None = None
+) -> Intent:
     """Return an intent for ``hosts`` in that order."""
-    return Intent(consumer, attempt, [Candidate(host) for host in hosts], replaces)
+    migration, source_attempt = move or (None, None)
+    return Intent(
+        *(consumer, attempt, [Candidate(host) for host in hosts], replaces),
+        migration=migration,
+        source_attempt=source_attempt,
+    )
 
 
 def running(ref: ClaimRef, host: str, *, confirmed: bool = True, amounts: Mapping[str, int] = SMALL) -> RunningClaim:

@@ -112,9 +112,20 @@ local function last_end(ends)
   return last
 end
 
--- Returns how an attempt ended, or nil. Attempts before an ended one have ended too.
+-- Tombstones are final states, or "state:attempt" if they prove only the ends before that attempt. See tombstones.py.
+local function proves_end_of(ends, attempt)
+  for number, tombstone in pairs(ends) do
+    if attempt < tonumber(string.match(tombstone, ':(%d+)$') or number) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Returns how an attempt ended, or nil. Attempts that a recorded end proves to be over were aborted.
 local function end_of(ends, attempt)
-  return ends[attempt] or (tonumber(attempt) < last_end(ends) and 'aborted') or nil
+  local own = ends[attempt]
+  return own and string.match(own, '^[^:]*') or (proves_end_of(ends, tonumber(attempt)) and 'aborted') or nil
 end
 
 local function own_claim(consumer)
@@ -142,9 +153,10 @@ local function move_of(claim)
   return claim.instance and claim.consumer or claim.migration
 end
 
-local function add_tombstone(consumer, attempt, state)
+-- Records how an attempt ended; it proves that the attempts before `proves_before` have ended too.
+local function add_tombstone(consumer, attempt, state, proves_before)
   local ends = ends_of(consumer)
-  ends[int(attempt)] = state
+  ends[int(attempt)] = proves_before == tonumber(attempt) and state or state .. ':' .. int(proves_before)
   redis.call('HSET', K.ended, consumer, cjson.encode(ends))
   redis.call('ZADD', K.ended_at, now_text, consumer)
 end
@@ -195,7 +207,7 @@ end
 local function end_role_of_destination(source)
   local destination = own_claim(source.instance)
   if destination and destination.migration == source.consumer then
-    destination.migration = nil
+    destination.migration, destination.source_attempt = nil, nil
     redis.call('HSET', K.claims, source.instance, cjson.encode(destination))
   end
 end
@@ -207,7 +219,7 @@ local function end_claim(claim, state)
   elseif claim.instance then
     end_role_of_destination(claim)
   end
-  add_tombstone(claim.instance or claim.consumer, claim.attempt, state)
+  add_tombstone(claim.instance or claim.consumer, claim.attempt, state, claim.source_attempt or claim.attempt)
 end
 
 local function confirm_claim(claim)

@@ -17,7 +17,7 @@ local function abort(consumer, attempt, destination)
     if may_be_forgotten(destination) then
       return 'closed', ''
     end
-    add_tombstone(consumer, attempt, UNKNOWN_END)
+    add_tombstone(consumer, attempt, UNKNOWN_END, 0)
     return 'unknown', ''
   elseif claim.state == 'confirmed' then
     return 'confirmed', claim.host

@@ -8,13 +8,15 @@
 --@ include _forgotten
 
 local function find(consumer, attempt)
-  local claim, answer, live = find_claim(consumer, attempt, '')
+  local claim, answer, own = find_claim(consumer, attempt, '')
   if claim then
     return claim.state, claim.host, move_of(claim) or '', ''
   end
   answer = answer or unknown_answer(consumer)
-  if live and live.attempt > tonumber(attempt) then
-    return 'conflict', live.host, '', answer
+  for _, live in pairs({ own = own, source = source_of(consumer) }) do
+    if live.attempt > tonumber(attempt) then
+      return 'conflict', live.host, '', answer
+    end
   end
   return answer, '', '', ''
 end

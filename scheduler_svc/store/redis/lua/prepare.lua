@@ -5,7 +5,8 @@
 --       JSON or '' (their claims need not name the group), decision record as JSON or '', request id, project,
 --       maximum bytes of decisions, 1 if no forgotten attempt may run else 0, 1 for final claims of the Placement API
 --       else 0,
---       then per intent: consumer, attempt, replaced attempt or 0, number of near candidates, number of candidates,
+--       then per intent: consumer, attempt, replaced attempt or 0, migration or '', attempt at its source or 0, number
+--       of near candidates, number of candidates,
 --       then per candidate, space-separated: name, position of its sums if later than the decision's, allocations as
 --       JSON if they differ from the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
@@ -38,10 +39,11 @@ end
 local function parse_intents()
   local intents, consumers, at = {}, {}, REST
   while at <= #ARGV do
-    local first, count = at + 5, tonumber(ARGV[at + 4])
+    local first, count = at + 7, tonumber(ARGV[at + 6])
     intents[#intents + 1] = {
       consumer = ARGV[at], attempt = tonumber(ARGV[at + 1]), replaces = tonumber(ARGV[at + 2]),
-      near = tonumber(ARGV[at + 3]), texts = { unpack(ARGV, first, first + count - 1) },
+      migration = ARGV[at + 3] ~= '' and ARGV[at + 3] or nil, source_attempt = tonumber(ARGV[at + 4]),
+      near = tonumber(ARGV[at + 5]), texts = { unpack(ARGV, first, first + count - 1) },
       answer = 'refused', verdicts = {},
     }
     consumers[#intents] = ARGV[at]
@@ -73,9 +75,36 @@ local raw_ends = redis.call('HMGET', K.ended, unpack(consumers))
 local migrations = redis.call('HMGET', K.sources, unpack(consumers))
 fetch_first(intents)
 
+local function is_of_other_move(intent, claim)
+  if claim.instance then
+    return claim.consumer ~= intent.migration or claim.attempt ~= intent.source_attempt
+  end
+  return intent.migration and claim.attempt ~= intent.source_attempt and claim.migration ~= intent.migration
+end
+
+-- Returns the answer if the store knows of another move than the intent names, or nil; audits may correct the store.
+local function contradiction_of(intent, claims)
+  if intent.migration and ends_of(intent.migration)['1'] then
+    return 'conflict'
+  end
+  local contradicts, is_certain = false, true
+  for _, claim in pairs(claims) do
+    if is_of_other_move(intent, claim) then
+      contradicts, is_certain = true, is_certain and is_open(claim.host) and not claim.orphan_ms
+    end
+  end
+  if contradicts then
+    return is_certain and unknown_answer(intent.consumer) == 'unknown' and 'conflict' or 'closed'
+  end
+end
+
 -- Returns why no candidate may get the attempt, or nil.
-local function refusal_of(intent, live, ends)
-  if intent.attempt <= last_end(ends) or (live and intent.attempt < live.attempt) then
+local function refusal_of(intent, live, source, ends)
+  local contradiction = contradiction_of(intent, { live = live, source = source })
+  local is_late = (live and intent.attempt < live.attempt) or (source and intent.attempt < source.attempt)
+  if contradiction then
+    return contradiction
+  elseif is_late or intent.attempt <= last_end(ends) then
     return 'ended'
   elseif live and intent.replaces ~= live.attempt then
     -- a replaced attempt later than the live one proves that the store forgot the live one's end, or a move that ended
@@ -101,7 +130,8 @@ local function text_of(intent)
     ',"generation":', int(intent.generation), ',"state":"', intent.state, '","host":', quote(intent.host),
     ',"allocations":', intent.required_text, ',"alternates":', quote(intent.alternates), ',"created_ms":', clock_text,
     intent.deadline_ms and ',"deadline_ms":' .. int(intent.deadline_ms) or '',
-    intent.migration and ',"migration":' .. quote(intent.migration) or '', common, '}' })
+    intent.migration and ',"migration":' .. quote(intent.migration) .. ',"source_attempt":' .. int(intent.source_attempt)
+    or '', common, '}' })
 end
 
 -- Makes a planned claim API-owned, and extends it by the consumer's former allocations.
@@ -159,7 +189,7 @@ local function examine(i, intent)
   if final then
     return examine_final(intent, live)
   end
-  local source = migrations[i] and source_of(intent.consumer)
+  local source = migrations[i] and source_of(intent.consumer) or nil
   local ends = raw_ends[i] and cjson.decode(raw_ends[i]) or {}
   if raw_claims[i] and not live then
     ends = ends_of(intent.consumer) -- the claim has just expired
@@ -167,9 +197,6 @@ local function examine(i, intent)
   local has_moved = source and (intent.attempt == source.attempt or intent.replaces == source.attempt)
   if live and is_of_api(live) or has_moved then
     intent.known, intent.answer, intent.host = true, 'conflict', live and live.host
-    return
-  elseif source and intent.attempt < source.attempt then
-    intent.known, intent.answer, intent.host = true, 'ended', live and live.host
     return
   end
   if live and live.attempt == intent.attempt then
@@ -181,8 +208,7 @@ local function examine(i, intent)
     end
     return
   end
-  intent.migration = migrations[i] or nil
-  local answer = refusal_of(intent, live, ends)
+  local answer = refusal_of(intent, live, source, ends)
   if answer then
     intent.known, intent.answer, intent.host = true, answer, live and live.host
     return
@@ -253,7 +279,7 @@ for _, intent in ipairs(intents) do
     if intent.replaced then
       end_claim(intent.replaced, 'aborted')
     elseif intent.forgotten then
-      add_tombstone(intent.consumer, intent.replaces, 'aborted')
+      add_tombstone(intent.consumer, intent.replaces, 'aborted', 0)
     elseif intent.planned and intent.former then
       drop_claim(intent.former)
     end

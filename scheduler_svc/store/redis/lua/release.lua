@@ -17,7 +17,7 @@ local function release(consumer, attempt)
   if not answer and claim then
     end_claim(claim, 'released')
   elseif not answer and not unverified then
-    add_tombstone(consumer, attempt, 'released')
+    add_tombstone(consumer, attempt, 'released', 0)
   end
   return answer ~= UNKNOWN_END and answer or 'released', claim and claim.host or ''
 end

@@ -93,7 +93,7 @@ def test_ended_claim_stays_ended(partition: StorePartition) -> None:
 
 def test_attempt_before_an_ended_one_has_ended_too(partition: StorePartition) -> None:
     partition.add_host("h1")
-    partition.store.release("h1", [ClaimRef("c1", 2)])
+    partition.store.release("h1", [partition.hold("c1", "h1", attempt=2)])
     outcome = audit(partition, running(REF, "h1"))
     assert (outcome.answers[0].answer, partition.states()) == (Answer.ABORTED, {})
     assert partition.store.find([REF])[0].answer is Answer.ABORTED

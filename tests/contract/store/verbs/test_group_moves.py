@@ -31,13 +31,16 @@ def test_member_may_stay_on_its_host_and_others_may_not_come(moving: StorePartit
     assert moving.store.sources_of(["c1", "d1", "x"], "g1") == {"c1": "h1"}
     assert moving.store.sources_of(["c1"], "g2") == {}
     assert tuple(moving.prepare("x", "h1", group=policy).verdicts) == (Verdict.GROUP,)
-    assert tuple(moving.prepare("c1", "h2", "h1", attempt=2, group=policy).verdicts) == (Verdict.GROUP, Verdict.FITS)
+    assert tuple(moving.prepare("c1", "h2", "h1", attempt=2, move=("m1", 1), group=policy).verdicts) == (
+        Verdict.GROUP,
+        Verdict.FITS,
+    )
     assert tuple(moving.prepare("x", "h1", group=policy).verdicts) == (Verdict.GROUP,)
     moving.check()
 
 
 def test_move_keeps_its_place_at_both_ends_until_it_ends(moving: StorePartition, policy: ClaimGroup) -> None:
-    moving.hold("c1", "h3", attempt=2, group=policy)
+    moving.hold("c1", "h3", attempt=2, move=("m1", 1), group=policy)
     assert moving.store.group_hosts("g1") == {"h1": policy.max_per_host, "h2": policy.max_per_host, "h3": 1}
     assert tuple(moving.prepare("x", "h1", group=policy).verdicts) == (Verdict.GROUP,)
     moving.store.release("h1", [REF])  # confirmed
@@ -46,7 +49,7 @@ def test_move_keeps_its_place_at_both_ends_until_it_ends(moving: StorePartition,
 
 
 def test_confirmed_and_reverted_members_that_stayed_count_once(moving: StorePartition, policy: ClaimGroup) -> None:
-    moving.hold("c1", "h1", attempt=2, group=policy)
+    moving.hold("c1", "h1", attempt=2, move=("m1", 1), group=policy)
     moving.store.release("h1", [ClaimRef("c1", 2)])
     assert moving.store.end_moves([REF], ["m1"])[0].answer is Answer.CONFIRMED
     assert moving.store.group_hosts("g1")["h1"] == policy.max_per_host
@@ -55,12 +58,14 @@ def test_confirmed_and_reverted_members_that_stayed_count_once(moving: StorePart
 
 
 def test_verdict_on_a_source_is_that_of_its_own_instance_only(moving: StorePartition, policy: ClaimGroup) -> None:
-    batch = moving.batch(intent("x", "h1", "h3"), intent("c1", "h1", attempt=2), intent("y", "h1"), group=policy)
+    batch = moving.batch(
+        intent("x", "h1", "h3"), intent("c1", "h1", attempt=2, move=("m1", 1)), intent("y", "h1"), group=policy
+    )
     verdicts = [tuple(result.verdicts) for result in moving.store.prepare(batch).prepared]
     assert verdicts == [(Verdict.GROUP, Verdict.FITS), (Verdict.FITS,), (Verdict.GROUP,)]
 
 
 def test_next_attempt_of_a_move_may_stay_too(moving: StorePartition, policy: ClaimGroup) -> None:
-    moving.prepare("c1", "h3", attempt=2, group=policy)
-    assert moving.prepare("c1", "h1", attempt=3, replaces=2, group=policy).host == "h1"
+    moving.prepare("c1", "h3", attempt=2, move=("m1", 1), group=policy)
+    assert moving.prepare("c1", "h1", attempt=3, move=("m1", 1), replaces=2, group=policy).host == "h1"
     moving.check()

@@ -35,7 +35,7 @@ def moving(hosts: StorePartition) -> StorePartition:
 @pytest.fixture
 def moved(moving: StorePartition) -> StorePartition:
     """A partition in which c1 also has a confirmed claim on its destination h2."""
-    assert moving.hold("c1", "h2", attempt=2) == NEXT
+    assert moving.hold("c1", "h2", attempt=2, move=("m1", 1)) == NEXT
     return moving
 
 
@@ -59,7 +59,7 @@ def source(ref: ClaimRef = REF, host: str = "h1") -> RunningClaim:
 
 
 def destination(ref: ClaimRef = NEXT, host: str = "h2") -> RunningClaim:
-    return replace(running(ref, host), role=ClaimRole.DESTINATION, migration="m1")
+    return replace(running(ref, host), role=ClaimRole.DESTINATION, migration="m1", source_attempt=REF.attempt)
 
 
 def roles(partition: StorePartition) -> dict[ClaimRef, tuple[str, str, str | None]]:
@@ -85,7 +85,7 @@ def test_instance_has_two_claims_as_the_ends_of_one_move(moved: StorePartition) 
 
 
 def test_ends_of_a_move_may_be_on_one_host(moving: StorePartition) -> None:
-    assert moving.hold("c1", "h1", attempt=2) == NEXT
+    assert moving.hold("c1", "h1", attempt=2, move=("m1", 1)) == NEXT
     assert moving.used("h1") == {name: 2 * amount for name, amount in SMALL.items()}
     assert audit(moving, "h1", source(), destination(host="h1")).answers == [
         ClaimResult("c1", 1, Answer.CONFIRMED),
@@ -133,15 +133,43 @@ def test_next_attempt_after_a_revert_has_a_new_number(moved: StorePartition) -> 
     moved.store.release("h2", [NEXT])
     end(moved)
     begin(moved, "m2")
-    assert moved.prepare("c1", "h2", attempt=2).answer is Answer.ENDED
-    assert moved.prepare("c1", "h2", attempt=3).answer is Answer.PREPARED
+    assert moved.prepare("c1", "h2", attempt=2, move=("m2", 1)).answer is Answer.ENDED
+    assert moved.prepare("c1", "h2", attempt=3, move=("m2", 1)).answer is Answer.PREPARED
+
+
+def test_prepare_waits_or_conflicts_if_the_store_knows_another_move(moved: StorePartition) -> None:
+    # Given a store that has no reason to doubt that c1 moves by m1
+    for move in (None, ("m2", 2), ("m1", 2)):
+        assert moved.prepare("c1", "h3", attempt=3, replaces=2, move=move).answer is Answer.CONFLICT
+    # When it may have forgotten the end of m1, Then an audit decides
+    moved.new_epoch()
+    audit(moved, "h3")
+    for host in ("h1", "h2"):
+        assert moved.prepare("c1", "h3", attempt=3, move=("m2", 2)).answer is Answer.CLOSED
+        audit(moved, host, source() if host == "h1" else destination())
+    assert moved.prepare("c1", "h3", attempt=3, move=("m2", 2)).answer is Answer.CONFLICT
+
+
+def test_destination_needs_no_source_in_its_partition(hosts: StorePartition) -> None:
+    assert hosts.hold("c2", "h2", attempt=4, move=("m2", 2)) == ClaimRef("c2", 4)
+    assert roles(hosts)[ClaimRef("c2", 4)] == ("c2", "destination", "m2")
+    # nor does its end say anything of its source, or of attempts after that
+    hosts.store.release("h2", [ClaimRef("c2", 4)])
+    ends = [hosts.store.find([ClaimRef("c2", attempt)])[0].answer for attempt in range(1, 5)]
+    assert ends == [Answer.ABORTED, Answer.UNKNOWN, Answer.UNKNOWN, Answer.RELEASED]
+
+
+def test_attempt_before_a_source_is_a_conflict(hosts: StorePartition) -> None:
+    begin(hosts, ref=hosts.hold("c2", "h2", attempt=2))
+    found = hosts.store.find([ClaimRef("c2", 1)])[0]
+    assert (found.answer, found.host, found.end) == (Answer.CONFLICT, "h2", Answer.UNKNOWN)
 
 
 def test_source_is_not_replaced(moving: StorePartition) -> None:
     assert moving.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFLICT
     assert roles(moving) == {REF: ("m1", "source", "m1")}
     # nor by its destination
-    moving.prepare("c1", "h2", attempt=2)
+    moving.prepare("c1", "h2", attempt=2, move=("m1", 1))
     assert moving.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFLICT
 
 
@@ -149,7 +177,7 @@ def test_source_is_not_prepared_again(moving: StorePartition) -> None:
     assert moving.prepare("c1", "h2").answer is Answer.CONFLICT
     assert roles(moving) == {REF: ("m1", "source", "m1")}
     # nor beside its destination
-    moving.hold("c1", "h2", attempt=2)
+    moving.hold("c1", "h2", attempt=2, move=("m1", 1))
     assert moving.prepare("c1", "h3") == IntentResult("c1", 1, Answer.CONFLICT, "h2")
 
 
@@ -186,7 +214,7 @@ def test_possibly_forgotten_claim_is_closed_until_its_audit(partition: StorePart
 
 def test_source_is_not_alone_while_its_destination_may_run(moving: StorePartition) -> None:
     mark = moving.mark()
-    moving.hold("c1", "h2", attempt=2)
+    moving.hold("c1", "h2", attempt=2, move=("m1", 1))
     moving.forget_since(mark)
     audit(moving, "h1", source())
     assert end(moving).answer is Answer.CLOSED
@@ -231,8 +259,10 @@ def test_forgotten_end_of_a_move_before_another(
     moved.store.release(hosts[ended], [ended])
     end(moved, ref=stays)
     begin(moved, "m2", stays)
-    moved.hold("c1", "h3", attempt=3)
-    reports = {"h3": [replace(running(third, "h3"), role=AFTER[migration], migration=migration or None)]}
+    moved.hold("c1", "h3", attempt=3, move=("m2", stays.attempt))
+    source_attempt = stays.attempt if migration else None
+    end_of_move = {"role": AFTER[migration], "migration": migration or None, "source_attempt": source_attempt}
+    reports = {"h3": [replace(running(third, "h3"), **end_of_move)]}
     if migration:
         later_source = replace(running(stays, hosts[stays]), role=ClaimRole.SOURCE, migration="m2")
         reports[hosts[stays]] = [later_source]
@@ -252,7 +282,8 @@ def test_source_that_was_reported_stays_until_a_conductor_decides(moved: StorePa
     # Given a host that reports the source of a move, in an epoch in which another host reports a later move
     moved.new_epoch()
     assert audit(moved, "h1", source()).answers[0].answer is Answer.CONFIRMED
-    third = replace(running(ClaimRef("c1", 3), "h3"), role=ClaimRole.DESTINATION, migration="m2")
+    third = destination(ClaimRef("c1", 3), "h3")
+    third = replace(third, migration="m2", source_attempt=NEXT.attempt)
     assert audit(moved, "h3", third, grace_ms=LONG_MS).answers[0].answer is Answer.UNVERIFIED
     # Then neither end of the earlier move is lost
     assert roles(moved)[REF] == ("m1", "source", "m1")
@@ -263,7 +294,7 @@ def test_unconfirmed_destination_of_a_forgotten_move_ends_no_claim(hosts: StoreP
     # Given a move that failed, and a store that forgot its begin and its destination
     mark = hosts.mark()
     begin(hosts)
-    hosts.prepare("c1", "h2", attempt=2)
+    hosts.prepare("c1", "h2", attempt=2, move=("m1", 1))
     hosts.forget_since(mark)
     assert end(hosts).answer is Answer.CLOSED  # the destination may run
     # When the destination audits, which never confirmed its claim
@@ -389,7 +420,7 @@ def test_affinity_counts_the_destination_instead_of_the_source(partition: StoreP
     partition.hold("c1", "h1", group=GROUP)
     begin(partition)
     assert partition.store.group_hosts("g1") == {}
-    assert partition.store.prepare(partition.batch(intent("c1", "h2", attempt=2), group=GROUP)).accepted
+    assert partition.store.prepare(partition.batch(intent("c1", "h2", attempt=2, move=("m1", 1)), group=GROUP)).accepted
     assert partition.store.group_hosts("g1") == {"h2": 1}
     partition.store.abort([NEXT])
     end(partition)

@@ -10,6 +10,7 @@ import pytest
 from compute_agent.attempt import AttemptRef, Stage
 from compute_agent.attempts.journal_file import JournalDamaged
 from compute_agent.resources.nodes import Node, NodeShape
+from rpcapi.objects.transition import STOP
 from rpcapi.resources.inventory import Inventory
 from tests.support.agent.rig import NODES, AgentRig
 
@@ -45,6 +46,29 @@ def test_lost_guest_is_spawned_again_without_a_report(rig: AgentRig) -> None:
     assert rig.guest_manager is not None
     assert [attempt.ref for attempt in rig.guest_manager.journal.at(Stage.SPAWNED)] == [("a", 1)]
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
+
+
+def test_stopped_guest_that_was_removed_before_a_crash_has_ended(rig: AgentRig) -> None:
+    rig.build(rig.intent("a"))
+    rig.queue.settle()
+    rig.change(("a", 1), STOP)
+    rig.queue.settle()
+    rig.guest_manager.hypervisor.stop(AttemptRef("a", 1))  # type: ignore[union-attr]
+    restart(rig)
+    assert (rig.guests(), rig.ledger.live()) == ({}, {})
+    assert rig.conductor.outcomes == {("a", 1): ["active", "stopped", "gone"]}
+
+
+def test_damaged_guest_that_is_stopped_keeps_its_claim(rig: AgentRig) -> None:
+    rig.build(rig.intent("a"))
+    rig.queue.settle()
+    rig.change(("a", 1), STOP)
+    rig.queue.settle()
+    (file,) = (rig.folder / "guests").iterdir()
+    file.write_text("{")
+    restart(rig)
+    assert list(rig.ledger.live()) == [("a", 1)]
+    assert rig.conductor.outcomes == {("a", 1): ["active", "stopped"]}
 
 
 def test_guests_without_journal_are_not_stopped(rig: AgentRig) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compute_agent.attempt import Stage
+from compute_agent.attempt import AttemptRef, Stage
 from compute_agent.attempts.saga import REMIND_MS
 from rpcapi.objects.transition import END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
@@ -215,6 +215,25 @@ def test_claim_of_a_guest_that_the_host_does_not_have_is_released(rig: AgentRig)
     assert rig.ledger.live() == {}
     assert rig.conductor.outcomes[REF] == ["gone"]
     assert rig.conductor.reasons[REF] == "its guest is not on this host"
+
+
+@pytest.mark.parametrize("role", [None, ClaimRole.SOURCE], ids=["by request", "for a move"])
+def test_guest_that_is_stopped_before_its_creation_has_a_disk(running: AgentRig, role: ClaimRole | None) -> None:
+    # Given a guest that was lost with its host, and is to be created again
+    manager = running.guest_manager
+    assert manager is not None
+    manager.hypervisor.stop(AttemptRef(*REF))
+    manager.journal.advance([AttemptRef(*REF)], Stage.CONFIRMED)
+    # When it is to be stopped
+    running.change(REF, STOP, role)
+    running.queue.settle()
+    # Then it is created powered off
+    assert running.guests()[REF].is_off
+    assert running.conductor.outcomes[REF][-1] == "stopped"
+    # and can be started
+    running.change(REF, RUN, ClaimRole.ONLY, number=5)
+    running.queue.settle()
+    assert not running.guests()[REF].is_off
 
 
 def test_source_and_destination_of_a_resize_are_on_one_host(running: AgentRig) -> None:

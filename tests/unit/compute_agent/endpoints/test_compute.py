@@ -16,7 +16,7 @@ from compute_agent.attempts.transitions import GuestTransition, apply_transition
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi import context, errors, objects
-from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.claims import ClaimRole, MoveEnd
 
 FIRST_UUID, SECOND_UUID, THIRD_UUID, FOURTH_UUID = (str(uuid.UUID(int=number)) for number in (1, 2, 3, 4))
 
@@ -114,8 +114,12 @@ def test_build_has_allocations_of_its_claim_and_requirements_of_its_spec(
     assert host.requirements.hints == {"near": "me"}
 
 
+def destination(migration: str) -> dict[str, Any]:
+    return MoveEnd(ClaimRole.DESTINATION, migration, 1).as_dict()
+
+
 def test_incoming_guests_are_built_for_their_migrations(host: FakeServiceHost, send: Callable[..., None]) -> None:
-    send("prepare_incoming", request=request(migrations=[THIRD_UUID, FOURTH_UUID]))
+    send("prepare_incoming", request=request(moves=[destination(THIRD_UUID), destination(FOURTH_UUID)]))
     assert [(intent.uuid, intent.migration, intent.role, intent.is_incoming) for intent in host.built] == [
         (FIRST_UUID, THIRD_UUID, "destination", True),
         (SECOND_UUID, FOURTH_UUID, "destination", True),
@@ -123,13 +127,23 @@ def test_incoming_guests_are_built_for_their_migrations(host: FakeServiceHost, s
 
 
 def test_builds_have_the_roles_of_their_claims(host: FakeServiceHost, send: Callable[..., None]) -> None:
-    send("build_instances", request=request(migrations=[None, THIRD_UUID]))
-    assert [(intent.migration, intent.role, intent.is_incoming) for intent in host.built] == [
-        ("", "only", False),
-        (THIRD_UUID, "destination", False),
+    send("build_instances", request=request(moves=[None, destination(THIRD_UUID)]))
+    assert [(intent.migration, intent.role, intent.source_attempt, intent.is_incoming) for intent in host.built] == [
+        ("", "only", None, False),
+        (THIRD_UUID, "destination", 1, False),
     ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"migration": "x"}, {"migration": None}, {"role": "source"}, {"role": "only"}, {"role": "x"}),
+        *({"source_attempt": value} for value in (None, 0, True, "1", 2**60)),
+    ],
+)
+def test_builds_with_malformed_moves_are_rejected(send: Callable[..., None], change: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidRequest):
-        send("build_instances", request=request(migrations=[None, "x"]))
+        send("build_instances", request=request(moves=[None, destination(THIRD_UUID) | change]))
 
 
 def transitions(**changes: Any) -> objects.GuestTransitions:
@@ -149,7 +163,13 @@ MOVE = {"migration": THIRD_UUID, "role": "source"}
         {"uuids": ["x"]},
         *(
             {"moves": [MOVE | change]}
-            for change in ({"migration": "x"}, {"migration": None}, {"role": "x"}, {"role": None})
+            for change in (
+                {"migration": "x"},
+                {"migration": None},
+                {"role": "x"},
+                {"role": None},
+                {"source_attempt": 1},
+            )
         ),
         {"numbers": [0]},
         {"numbers": [2**60]},
@@ -169,8 +189,8 @@ def test_transitions_are_forwarded(host: FakeServiceHost, send: Callable[..., No
     send("change_guests", transitions=transitions(moves=[MOVE]))
     send("change_guests", transitions=transitions())
     assert host.changed == [
-        GuestTransition(AttemptRef(FIRST_UUID, 1), "stop", 2, THIRD_UUID, ClaimRole.SOURCE),
-        GuestTransition(AttemptRef(FIRST_UUID, 1), "stop", 2, "", ClaimRole.ONLY),
+        GuestTransition(AttemptRef(FIRST_UUID, 1), "stop", 2, MoveEnd(ClaimRole.SOURCE, THIRD_UUID)),
+        GuestTransition(AttemptRef(FIRST_UUID, 1), "stop", 2, MoveEnd()),
     ]
 
 
@@ -179,7 +199,12 @@ def test_incoming_guests_without_their_migrations_are_rejected(
     host: FakeServiceHost, send: Callable[..., None], migrations: list[str]
 ) -> None:
     with pytest.raises(errors.InvalidRequest):
-        send("prepare_incoming", request=request(migrations=migrations))
+        send(
+            "prepare_incoming",
+            request=request(
+                moves=[{"role": "destination", "migration": name, "source_attempt": 1} for name in migrations]
+            ),
+        )
     assert host.built == []
 
 

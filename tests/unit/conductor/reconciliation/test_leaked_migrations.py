@@ -11,6 +11,7 @@ from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceStatus, StoreTimeouts
 from rpcapi import errors, objects
+from rpcapi.resources.claims import ClaimRole, MoveEnd
 from scheduler_svc.core.records import ClaimRef
 from tests.support.conductor.ledger import PARTITION
 from tests.support.conductor.parts import make_parts
@@ -35,7 +36,7 @@ def cluster() -> SimulatedCluster:
 def build_destination(cluster: SimulatedCluster) -> None:
     """Let the instance run as its second attempt on h2."""
     record = cluster.record(INSTANCE)
-    cluster.ledger.hold(INSTANCE, "h2/n", attempt=2)
+    cluster.ledger.hold(INSTANCE, "h2/n", 2, MoveEnd(ClaimRole.DESTINATION, MOVE, 1))
     cluster.hosts.guests[ClaimRef(INSTANCE, 2)] = "h2/n"
     assert not cluster.store.write_without_lease([replace(record, attempt=2, host="h2/n")], wake=False).stale
 
@@ -128,7 +129,7 @@ def test_guest_that_may_be_the_only_copy_is_kept(cluster: SimulatedCluster) -> N
     """Given a store that lost its tail: the migration has no record, and the instance an earlier one, or none."""
     assert_refused(cluster, "may be the only copy")
     # Nor is the guest that the record names ended for another claim
-    cluster.ledger.hold(INSTANCE, "h2/n", attempt=2)
+    cluster.ledger.hold(INSTANCE, "h2/n", 2, MoveEnd(ClaimRole.DESTINATION, MOVE, 1))
     assert_refused(cluster, "its record names the guest on h1/n")
     cluster.ledger.store.release("h2", [ClaimRef(INSTANCE, 2)])
     lose_records(cluster)

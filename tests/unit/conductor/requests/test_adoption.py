@@ -9,6 +9,7 @@ from conductor.admission import count_amounts
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors, objects
+from rpcapi.resources.claims import ClaimRole, MoveEnd
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import RunningClaim
 from tests.support.conductor.simulated_cluster import (
@@ -174,7 +175,7 @@ def begin_to_move(cluster: SimulatedCluster, destination: str | None) -> tuple[s
     cluster.ledger.store.begin_moves([ClaimRef(UUIDS[0], 1)], [MIGRATION])
     if destination is not None:
         cluster.hosts.stopped.add(ClaimRef(UUIDS[0], 1))
-        cluster.ledger.hold(UUIDS[0], f"{destination}/n", attempt=2)
+        cluster.ledger.hold(UUIDS[0], f"{destination}/n", 2, MoveEnd(ClaimRole.DESTINATION, MIGRATION, 1))
         cluster.hosts.guests[ClaimRef(UUIDS[0], 2)] = f"{destination}/n"
     return source, destination or ""
 

@@ -79,6 +79,36 @@ def test_server_moves_back_and_forth_between_partitions() -> None:
         assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
 
 
+def migrate(cluster: TwoPartitionCluster, number: int) -> None:
+    cluster.migrate(UUIDS[:1], migrations=[migration_of(UUIDS[0], number)], allow_cross_cell=True)
+    cluster.settle()
+
+
+@pytest.mark.parametrize("step", ["cast", "verify"])
+def test_records_from_an_earlier_migration_follow_the_later_one(step: str) -> None:
+    # Given records from before a migration that was reverted, and another one to the same partition
+    cluster = make_cluster()
+    cluster.migrate(UUIDS[:1], migrations=[migration_of(UUIDS[0], 1)], allow_cross_cell=True)
+    while cluster.record(UUIDS[0]).step != step:
+        cluster.work()
+        cluster.hosts.deliver()
+    records = cluster.copy_records()
+    cluster.settle()
+    cluster.revert(UUIDS[:1])
+    cluster.settle()
+    migrate(cluster, 2)
+    place = cluster.record(UUIDS[0]).host
+    # When the conductors' store has them again
+    cluster.restore_records(records)
+    cluster.settle()
+    cluster.compare()
+    cluster.settle()
+    # Then the later migration waits for confirm or revert
+    assert (cluster.statuses(UUIDS[:1]), cluster.record(UUIDS[0]).host) == (["VERIFY_RESIZE"], place)
+    assert cluster.migration(UUIDS[0]).uuid == migration_of(UUIDS[0], 2)
+    cluster.check(UUIDS)
+
+
 def move(end: str) -> Callable[[TwoPartitionCluster], None]:
     def play(cluster: TwoPartitionCluster) -> None:
         cluster.migrate(UUIDS, allow_cross_cell=True)

@@ -21,8 +21,8 @@ def test_allocations_are_as_many_as_instances_or_empty(allocations, valid):
 
 
 def test_rows_have_none_for_an_empty_column():
-    build = request(uuids=["u", "v"], attempts=[1, 2], names=["h/n", "h/m"], migrations=["m", None])
-    assert list(build.rows("uuids", "attempts", "allocations", "migrations")) == [
-        ("u", 1, None, "m"),
+    build = request(uuids=["u", "v"], attempts=[1, 2], names=["h/n", "h/m"], moves=[{"role": "x"}, None])
+    assert list(build.rows("uuids", "attempts", "allocations", "moves")) == [
+        ("u", 1, None, {"role": "x"}),
         ("v", 2, None, None),
     ]

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import context, errors, objects
-from rpcapi.resources.claims import GroupPolicy
+from rpcapi.resources.claims import ClaimRole, GroupPolicy, MoveEnd
 from rpcapi.resources.groups import freeze
 from scheduler_svc.core.records import Candidate, ClaimGroup, Intent
 from scheduler_svc.endpoints import decode
@@ -79,6 +79,28 @@ def test_intents_have_canonical_candidates():
     ]
 
 
+MOVE = {"role": "destination", "migration": "00000000-0000-4000-8000-000000000001", "source_attempt": 1}
+
+
+def test_moves_are_those_of_destinations():
+    assert decode.moves([], 2) == [MoveEnd(), MoveEnd()]
+    assert decode.moves([None, MOVE], 2) == [MoveEnd(), MoveEnd(ClaimRole.DESTINATION, MOVE["migration"], 1)]
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        *([MOVE], [MOVE] * 3, 5, [5, MOVE], [[], MOVE]),
+        *([MOVE | {"role": role}, None] for role in ("only", "source", "x", None)),
+        *([MOVE | {"migration": migration}, None] for migration in ("x", None, 5)),
+        *([MOVE | {"source_attempt": attempt}, None] for attempt in (0, None, "1", True, 2**60)),
+    ],
+)
+def test_malformed_moves_are_refused(documents):
+    with pytest.raises(errors.InvalidRequest):
+        decode.moves(documents, 2)
+
+
 def test_references_are_pairs_of_consumer_and_attempt():
     refs = decode.refs(objects.ClaimRefs.of(consumers=["c1", "c2"], attempts=[1, 3]))
     assert refs == [("c1", 1), ("c2", 3)]
@@ -122,6 +144,8 @@ def test_running_claims_of_an_audit(state, confirmed):
         (audit_report(state="x" * 500), "unknown claim state 'x{40}'"),
         (audit_report({"type": "INSTANCE", "user": 5, "request_id": "r"}), "owner of c1 lacks project, user"),
         (audit_report(OWNER | {"group_id": "g", "group_policy": "none"}), "server group"),
+        (audit_report(OWNER | MOVE | {"source_attempt": None}), "c1: .*attempt at the destination only"),
+        (audit_report(OWNER | {"role": "source"}), "is not the uuid of a migration"),
         (audit_report(OWNER | AFFINITY | {"group_max_per_host": "many"}), "server group"),
         (audit_report(OWNER | AFFINITY | {"group_max_per_host": None}), "server group"),
     ],

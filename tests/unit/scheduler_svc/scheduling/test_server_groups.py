@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rpcapi import errors
-from rpcapi.resources.claims import Answer, GroupPolicy
+from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy, MoveEnd
 from scheduler_svc.core.records import ClaimGroup, ClaimRef, GroupMembers
 from scheduler_svc.scheduling.server_groups import add_group_members
 from tests.support.scheduler.hosts import node, request
@@ -87,7 +87,8 @@ def test_anti_affine_instance_that_moves_may_stay_on_its_host_and_others_may_not
     partition.store.confirm(host, [ClaimRef(mover, 1)])
     partition.store.begin_moves([ClaimRef(mover, 1)], ["m1"])
     resize = replace(apart, id="resize", source_partition="default")
-    call = replace(selection_call(scheduling_request=resize), consumers=(mover,), attempt=2)
+    moves = [MoveEnd(ClaimRole.DESTINATION, "m1", 1)]
+    call = replace(selection_call(scheduling_request=resize), consumers=(mover,), attempt=2, moves=moves)
     assert select(scheduler, call).prepared[0].host == host
     for other in (apart, resize):
         with pytest.raises(errors.NoValidHost):

@@ -15,7 +15,7 @@ BATCH = ClaimBatch(
     resources={"VCPU": 1},
     intents=[
         Intent("c1", 1, [Candidate("h1"), Candidate("h2", SPREAD, 12)], near=2),
-        Intent("c2", 3, [], replaces=2),
+        Intent("c2", 3, [], replaces=2, migration="m1", source_attempt=1),
     ],
     epoch=3,
     position=10,
@@ -27,10 +27,10 @@ BATCH = ClaimBatch(
 
 def test_rows_have_a_fixed_head_and_the_candidates_of_each_intent() -> None:
     rows = list(prepare.rows(BATCH))
-    assert rows[:6] == ["c1", 1, 0, 2, 2, "h1"]
-    host, position, allocations = rows[6].split(" ")
+    assert rows[:8] == ["c1", 1, 0, "", 0, 2, 2, "h1"]
+    host, position, allocations = rows[8].split(" ")
     assert (host, position, json.loads(allocations)) == ("h2", "12", SPREAD)
-    assert rows[7:] == ["c2", 3, 2, 1, 0]
+    assert rows[9:] == ["c2", 3, 2, "m1", 1, 1, 0]
 
 
 def test_common_members_complete_a_claim_document() -> None:

@@ -8,6 +8,7 @@ import pytest
 from rpcapi.resources.claims import ClaimState, GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup, ClaimRef
 from scheduler_svc.store.memory.partition import MemoryPartition
+from scheduler_svc.store.tombstones import UNKNOWN_END
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from scheduler_svc.store.verbs.partition import POSITION_LEAP
 
@@ -60,12 +61,27 @@ def test_idle_sums_of_a_removed_provider_are_dropped(partition: MemoryPartition)
 
 
 @pytest.mark.parametrize(
-    ("attempt", "end"), [(1, ClaimState.ABORTED), (2, ClaimState.ABORTED), (3, ClaimState.RELEASED), (4, None)]
+    ("source_attempt", "ends"),
+    [
+        (None, ["aborted", "aborted", "aborted", "released", None]),
+        (3, ["aborted", "aborted", None, "released", None]),
+        (1, [None, "aborted", None, "released", None]),
+    ],
+    ids=["only claim", "destination", "destination of an earlier source"],
 )
-def test_attempt_older_than_an_ended_one_has_ended(partition: MemoryPartition, attempt: int, end: str | None) -> None:
-    partition.add_tombstone(ClaimRef("c1", 1), ClaimState.ABORTED, NOW)
-    partition.add_tombstone(ClaimRef("c1", 3), ClaimState.RELEASED, NOW)
-    assert partition.end_of(ClaimRef("c1", attempt)) == end
+def test_end_of_a_claim_proves_that_attempts_before_its_source_have_ended(
+    partition: MemoryPartition, source_attempt: int | None, ends: list[str | None]
+) -> None:
+    claim = replace(PREPARED, attempt=4, migration=source_attempt and "m1", source_attempt=source_attempt)
+    partition.add_claim(claim)
+    partition.add_tombstone(ClaimRef("c1", 2), ClaimState.ABORTED, NOW)
+    partition.end_claim(claim, ClaimState.RELEASED, NOW)
+    assert [partition.end_of(ClaimRef("c1", attempt)) for attempt in range(1, 6)] == ends
+
+
+def test_end_of_an_attempt_without_a_claim_proves_nothing_of_earlier_ones(partition: MemoryPartition) -> None:
+    partition.add_tombstone(ClaimRef("c1", 3), UNKNOWN_END, NOW)
+    assert [partition.end_of(ClaimRef("c1", attempt)) for attempt in (2, 3, 4)] == [None, UNKNOWN_END, None]
 
 
 def test_expired_claim_ends_on_an_open_host(partition: MemoryPartition) -> None:
