@@ -159,6 +159,28 @@ def test_destination_needs_no_source_in_its_partition(hosts: StorePartition) -> 
     assert ends == [Answer.ABORTED, Answer.UNKNOWN, Answer.UNKNOWN, Answer.RELEASED]
 
 
+@pytest.mark.parametrize("has_message", [True, False], ids=["message", "no message"])
+def test_source_that_audits_after_its_destination_was_prepared_keeps_its_claim(
+    hosts: StorePartition, has_message: bool
+) -> None:
+    # Given a store that forgot an instance, while a conductor selects the destination of its move
+    mark = hosts.mark()
+    earlier, ref, following = (ClaimRef("c2", attempt) for attempt in (1, 2, 3))
+    hosts.store.release("h3", [hosts.hold("c2", "h3")])
+    hosts.hold("c2", "h1", attempt=2)
+    hosts.forget_since(mark)
+    audit(hosts, "h2")
+    assert hosts.prepare("c2", "h2", attempt=3, move=("m1", 2)).answer is Answer.PREPARED
+    # When the host of the source audits, and a host with an attempt before that
+    report = source(ref) if has_message else running(ref, "h1")
+    answers = audit(hosts, "h1", report, running(REF, "h1")).answers
+    assert [answer.answer for answer in answers] == [Answer.CONFIRMED] * 2
+    assert audit(hosts, "h3", running(earlier, "h3")).answers[0].answer is Answer.CONFLICT
+    # Then source and destination are the ends of the move
+    rows = {ref: ("m1", "source", "m1"), following: ("c2", "destination", "m1"), REF: ("c1", "only", None)}
+    assert roles(hosts) == rows
+
+
 def test_attempt_before_a_source_is_a_conflict(hosts: StorePartition) -> None:
     begin(hosts, ref=hosts.hold("c2", "h2", attempt=2))
     found = hosts.store.find([ClaimRef("c2", 1)])[0]
