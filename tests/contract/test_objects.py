@@ -16,10 +16,10 @@ FINGERPRINTS = {
     "AuditAnswer": "1.0-78f0786b2a4d2f2ced08361113892f02",
     "AuditReport": "1.0-80b4c18c6fce8bb66314cbc7713e4520",
     "BuildReport": "1.0-0f087f2d053973335139f1110f6cd1ad",
-    "BuildRequest": "1.0-27c77e858f3cb2d75108bf3740b68e19",
+    "BuildRequest": "1.0-f023cac612bd41f5659ddc57293c0a3c",
     "ChangePage": "1.0-c4fdc3e0ff6a08c969ea01527c4db929",
     "ClaimAnswers": "1.0-de98ba2919e2058e35a1dbc655637587",
-    "ClaimIntents": "1.0-3d0a1cc7f6daa683d49d26dae902accd",
+    "ClaimIntents": "1.0-b7c1c0c61d622acc3e4f71622776eb42",
     "ClaimPage": "1.0-0866ae2c47cc426b2b5d4790bc7308c7",
     "ClaimRefs": "1.0-2fda9ef317dbe8bac731c1f5e2e261be",
     "CopyPage": "1.0-0378db453923bf43542136fb32d7103f",
@@ -44,7 +44,7 @@ FINGERPRINTS = {
     "ProjectQuota": "1.0-c76d793f58f33778206e7915f4a7ae58",
     "RequestSpec": "1.0-8089f52e1093d719c6610464b61c6a97",
     "SelectionAnswers": "1.0-c2f8d56305f860124131429da6c873c7",
-    "SelectionRequests": "1.0-37c0ef99ed30e89e29e93688e2c9460c",
+    "SelectionRequests": "1.0-e4cfa7c69f81fa2a58e08c5b66265a92",
     "Selections": "1.0-5ae8bf61082b509a5f9c71e25aeb74af",
     "StatsAnswer": "1.0-028cff0e517ab0c6fed9f831929c9f2e",
     "StatsReport": "1.0-52b0015d10ea5528ffc0885e53285276",
@@ -186,7 +186,7 @@ def sample(name):
     nested = {
         "BuildRequest": lambda: (
             {"spec": sample("RequestSpec"), "uuids": ["a"], "attempts": [1], "names": ["h"]}
-            | {"powered_off": ["a"], "migrations": ["m"]}
+            | {"powered_off": ["a"], "moves": [{"role": "destination"}]}
             | owner
         ),
         "ClaimIntents": lambda: {"spec": sample("RequestSpec")} | intents,

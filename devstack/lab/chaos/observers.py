@@ -17,6 +17,7 @@ from devstack.lab.chaos.final_state import Allocations, GuestFile
 from devstack.lab.chaos.history import HistoryWriter
 from devstack.lab.chaos.stored_state import host_folders, read_guest
 from devstack.servers.redis import RedisServer
+from scheduler_svc.store.tombstones import state_of
 
 SCAN_SECONDS = 0.05
 RETRY_SECONDS = 0.2
@@ -190,7 +191,8 @@ class ClaimObserver:
 
     def _end(self, consumer: str, ends: dict[str, str]) -> None:
         previous_ends = self._ends.setdefault(consumer, {})
-        for attempt, end in ends.items():
+        for attempt, tombstone in ends.items():
+            end = state_of(tombstone)
             if attempt.isdigit() and previous_ends.get(attempt) != end:
                 previous_ends[attempt] = end
                 self._record(consumer, int(attempt), end, "", {})

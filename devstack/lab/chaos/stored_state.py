@@ -19,6 +19,7 @@ from devstack.lab.chaos.final_state import (
     StoredGroup,
     StoredPartition,
 )
+from scheduler_svc.store.tombstones import state_of
 
 INSTANCES = "gantt:{conductor}:instances"
 MIGRATIONS = "gantt:{conductor}:migrations"
@@ -165,7 +166,7 @@ def _capacity(raw: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _ends(raw: Mapping[str, Any]) -> dict[int, str]:
-    return {int(attempt): end for attempt, end in raw.items() if attempt.isdigit()}
+    return {int(attempt): state_of(tombstone) for attempt, tombstone in raw.items() if attempt.isdigit()}
 
 
 def _instance(uuid: str, text: str) -> InstanceState:

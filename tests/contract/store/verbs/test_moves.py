@@ -183,8 +183,8 @@ def test_source_that_audits_after_its_destination_was_prepared_keeps_its_claim(
 
 def test_attempt_before_a_source_is_a_conflict(hosts: StorePartition) -> None:
     begin(hosts, ref=hosts.hold("c2", "h2", attempt=2))
-    found = hosts.store.find([ClaimRef("c2", 1)])[0]
-    assert (found.answer, found.host, found.end) == (Answer.CONFLICT, "h2", Answer.UNKNOWN)
+    result = hosts.store.find([ClaimRef("c2", 1)])[0]
+    assert (result.answer, result.host, result.end) == (Answer.CONFLICT, "h2", Answer.UNKNOWN)
 
 
 def test_source_is_not_replaced(moving: StorePartition) -> None:
