@@ -157,7 +157,7 @@ def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceR
 
 
 def knows_move(instance: InstanceRecord, migration: str | None) -> bool:
-    """Return whether the record knows the migration of which its claim is an end, if it is one."""
+    """Return whether the record names the migration of its claim; true for a claim outside a move."""
     if migration is None or (instance.open_migration is not None and instance.move.uuid == migration):
         return True
     last = instance.migration

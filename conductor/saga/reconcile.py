@@ -60,8 +60,8 @@ def _settle_destination(saga_pass: SagaPass, instance: InstanceRecord, own: Mapp
     partition, source = elsewhere
     if instance.evacuation is not None:
         return set_step(evacuations.end(instance, InstanceStatus.ACTIVE, None), SagaStep.SETTLE)
-    moving = replace(instance, partition=partition)  # that of the source, until the move is rebuilt
-    return unknown_moves.rebuild_move(saga_pass, moving, source, own, instance.partition)
+    at_source = replace(instance, partition=partition)
+    return unknown_moves.rebuild_move(saga_pass, at_source, source, own, instance.partition)
 
 
 def _settle_unknown_move(
