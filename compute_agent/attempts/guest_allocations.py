@@ -40,9 +40,9 @@ class GuestManager:
         Nothing may run without a confirmed claim, and every spawn is journalled. So:
 
         - a guest without a live attempt is left from an interrupted stop, and is stopped;
-        - a journalled guest that is missing or damaged was lost with its machine, and is spawned again under its claim;
-        - a missing guest that was being received has lost the copied data, and its attempt fails;
-        - a missing guest that was powered off was removed by request, before its end was journalled.
+        - a journalled guest that is missing or damaged was lost with its machine, and is spawned again under its claim,
+          powered off if it was;
+        - a missing guest that was being received has lost the copied data, and its attempt fails.
 
         Raises JournalDamaged, NewerState, ValueError and OSError.
         """
@@ -73,19 +73,14 @@ class GuestManager:
         for ref in lost_refs:
             LOG.warning("Guest %s (attempt %d) was lost with its host or is off; starting it again", *ref)
         self.journal.advance(lost_refs, Stage.CONFIRMED)
+        stopped = self._without_guests(Stage.STOPPED)
+        self.journal.put([replace(attempt, stage=Stage.CONFIRMED, starts_off=True) for attempt in stopped])
         reason = "the guest was lost before it was received"
         now_ms = self.journal.clock()
         self.end_attempts(
             [
-                *(
-                    attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, now_ms)
-                    for attempt in self._without_guests(Stage.INCOMING)
-                ),
-                *(
-                    attempt.to_ended_by_request(now_ms, attempt.request_id)
-                    for attempt in self._without_guests(Stage.STOPPED)
-                    if attempt.uuid not in damaged
-                ),
+                attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, now_ms)
+                for attempt in self._without_guests(Stage.INCOMING)
             ]
         )
         for provider, excess in self.tracker.excess().items():

@@ -96,7 +96,7 @@ def _run(guest_manager: GuestManager, attempt: Attempt) -> None:
     if guest_manager.hypervisor.other_running(attempt.ref) is not None:
         # Another guest of the instance must stop first. The conductor repeats the message.
         return
-    if attempt.stage is Stage.STOPPED:
+    if attempt.stage is Stage.STOPPED or (attempt.stage is Stage.CONFIRMED and attempt.starts_off):
         guest_manager.power_on(attempt)
     elif attempt.stage is Stage.INCOMING and guest_manager.hypervisor.profile().resume_fails(attempt.ref):
         reason = "simulated failure after the migration"

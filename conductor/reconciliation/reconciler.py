@@ -65,6 +65,7 @@ class RecordReconciler(BackgroundLoop):
         self._marker: str | None = None
         self._ended: set[tuple[str, int]] = set()  # attempts whose claim has ended, found by this comparison
         self._ended_before: set[tuple[str, int]] = set()  # found by the previous comparison
+        self._silent: set[str] = set()  # partitions that did not answer this comparison
 
     def run_once(self) -> float:
         """Compare one page; return the seconds until the next page."""
@@ -75,6 +76,7 @@ class RecordReconciler(BackgroundLoop):
         if page.marker is not None:
             return PAGE_PAUSE
         self._ended_before, self._ended = self._ended, set()
+        self._silent.clear()
         return self._interval * random.uniform(1 - JITTER, 1 + JITTER)
 
     def handle_failure(self, error: Exception) -> float:
@@ -106,6 +108,11 @@ class RecordReconciler(BackgroundLoop):
                 for claim, result in self._find(partition, claims)
                 if (update := compared_record(claim.instance, result.answer, result.host, result.migration)) is not None
             ]
+        changed = {update.uuid for update in updates}
+        self._silent.clear()
+        updates += self._find_elsewhere(
+            [record for record in compared if record.status == InstanceStatus.ERROR and record.uuid not in changed]
+        )
         self._write(compared, updates)
 
     def _compare(self, instances: Sequence[InstanceRecord]) -> None:
@@ -114,7 +121,7 @@ class RecordReconciler(BackgroundLoop):
         moved = [record for record in instances if record.open_migration is not None and record.uuid not in changed]
         updates += [update for group in _by_partition(moved, _source_claim) for update in self._updates(*group)]
         resting = [record for record in instances if record.status in WITHOUT_CLAIM and record.uuid not in changed]
-        updates += self._found_elsewhere(resting)
+        updates += self._find_elsewhere(resting)
         self._write(instances, updates)
 
     def _write(self, instances: Sequence[InstanceRecord], updates: Sequence[InstanceRecord]) -> None:
@@ -140,19 +147,36 @@ class RecordReconciler(BackgroundLoop):
             )
             return []
 
-    def _found_elsewhere(self, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    def _find_elsewhere(self, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
         """Return the uncertain records of instances that another partition has under this or a later attempt."""
-        epoch, updates = self._parts.store.epoch(), []
-        doubtful = [record for record in instances if record.certain_epoch != epoch]
-        for own_partition, claims in _by_partition(doubtful, _own_claim):
-            try:
-                for partition in self._parts.clients.other_partitions(_context(), own_partition):
-                    rows = self._find(partition, claims)
-                    live = [row[0].instance for row in rows if row[1].answer in (Answer.CONFIRMED, Answer.CONFLICT)]
-                    updates += [settle_claims(replace(instance, partition=partition)) for instance in live]
-            except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-                LOG.warning("Comparison with other partitions failed; it is repeated: %s", summarize_error(error))
-        return list({update.uuid: update for update in updates}.values())
+        epoch = self._parts.store.epoch()
+        doubtful = [_own_claim(record) for record in instances if record.certain_epoch != epoch]
+        if not doubtful:
+            return []
+        updates: dict[str, InstanceRecord] = {}
+        clients = self._parts.clients
+        try:
+            partitions = clients.scheduler.list_partitions(_context()).names
+        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+            LOG.warning("Cannot list the partitions; the next comparison does: %s", summarize_error(error))
+            return []
+        for partition in partitions:
+            claims = [claim for claim in doubtful if (claim.partition or clients.partition) != partition]
+            for instance in self._live_in(partition, claims):
+                updates[instance.uuid] = settle_claims(replace(instance, partition=partition))
+        return list(updates.values())
+
+    def _live_in(self, partition: str, claims: Sequence[_Claim]) -> list[InstanceRecord]:
+        """Return the instances of which a partition has these or later attempts; a silent partition is asked once."""
+        if not claims or partition in self._silent:
+            return []
+        try:
+            rows = self._find(partition, claims)
+        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+            self._silent.add(partition)
+            LOG.warning("Comparison with partition %s failed; it is repeated: %s", partition, summarize_error(error))
+            return []
+        return [claim.instance for claim, result in rows if result.answer in (Answer.CONFIRMED, Answer.CONFLICT)]
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> list[tuple[_Claim, ClaimAnswerRow]]:
         refs = [(claim.instance.uuid, claim.attempt) for claim in claims]

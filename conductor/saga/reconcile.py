@@ -12,7 +12,7 @@ from conductor.saga.transitions import assign_host, end_attempt, set_numbered_st
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer, ClaimRole
+from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
 
 
 def settle(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -51,17 +51,26 @@ def _is_of_other_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
 
 
 def _settle_destination(saga_pass: SagaPass, instance: InstanceRecord, own: Mapping[str, Any]) -> InstanceRecord:
-    """Settle with the destination of an unknown move, whose source is in another partition or has ended."""
-    elsewhere = claims.find_elsewhere(saga_pass, instance)
+    """Settle with the destination of an unknown move, whose source is in another partition or has ended.
+
+    A destination that no host has confirmed is not adopted while another claim is live.
+    """
     if instance.open_migration is not None:
-        return moves.settle_without_move(instance, f"its end was lost: migration {own['migration']} followed it")
-    if elsewhere is None or elsewhere[1]["migration"] != own["migration"]:
+        return moves.settle_without_move(
+            instance, f"its end was lost: migration {own['migration']} is not the recorded one"
+        )
+    elsewhere = claims.find_elsewhere(saga_pass, instance)
+    if elsewhere is None:
         return _adopt_claim(saga_pass, instance, own)
-    partition, source = elsewhere
-    if instance.evacuation is not None:
+    partition, other = elsewhere
+    at_other = replace(instance, partition=partition)
+    if other["attempt"] == own["source_attempt"] and instance.evacuation is not None:
         return set_step(evacuations.end(instance, InstanceStatus.ACTIVE, None), SagaStep.SETTLE)
-    at_source = replace(instance, partition=partition)
-    return unknown_moves.rebuild_move(saga_pass, at_source, source, own, instance.partition)
+    if other["attempt"] == own["source_attempt"]:
+        return unknown_moves.rebuild_move(saga_pass, at_other, other, own, instance.partition)
+    if own["state"] == ClaimState.PREPARED:
+        return set_step(at_other, SagaStep.SETTLE)
+    return _adopt_claim(saga_pass, instance, own)
 
 
 def _settle_unknown_move(

@@ -75,9 +75,10 @@ class ClaimAnswers(base.GanttObject):
 class ClaimPage(base.GanttObject):
     """Page of live claims; ``marker`` is None on the last page.
 
-    Keys of each claim: consumer, attempt, generation, type, project, user, state, host, allocations ({provider: {class:
-    amount}}), unheld (same form: amounts that the agent reports but the claim does not hold), deadline_ms, request_id,
-    group_id, alternates, created_ms. Both times are by the clock of the store's server.
+    Keys of each claim: consumer, attempt, role, migration, source_attempt, generation, type, project, user, state,
+    host, allocations ({provider: {class: amount}}), unheld (same form: amounts that the agent reports but the claim
+    does not hold), deadline_ms, request_id, group_id, group_policy, alternates, created_ms. Both times are by the clock
+    of the store's server.
 
     Version 1.0: Initial version
     """

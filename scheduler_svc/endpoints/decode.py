@@ -7,7 +7,7 @@ from typing import Any
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claims import ClaimState, GroupPolicy, MoveEnd
+from rpcapi.resources.claims import ClaimRole, ClaimState, GroupPolicy, MoveEnd
 from rpcapi.validation.moves import read_destination, read_move
 from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.core.request import SchedulingRequest
@@ -103,6 +103,9 @@ def _group(owner: Mapping[str, Any]) -> ClaimGroup | None:
 def _end_of_move(consumer: str, owner: Mapping[str, Any]) -> MoveEnd:
     """Return the end of a move that a claim's agent reports; raises MalformedObject."""
     try:
-        return read_move(owner if "role" in owner or "migration" in owner else None)
+        move = read_move(owner if "role" in owner or "migration" in owner else None)
     except errors.InvalidRequest as error:
         raise errors.MalformedObject(name="AuditReport", why=f"{consumer}: {error.sentence}") from error
+    if move.migration is not None and move.role is ClaimRole.ONLY:
+        raise errors.MalformedObject(name="AuditReport", why=f"{consumer} has a migration, and its role is {move.role}")
+    return move

@@ -85,6 +85,7 @@ def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
         "attempt": claim.attempt,
         "role": str(claim.role),
         "migration": claim.move,
+        "source_attempt": claim.source_attempt,
         "generation": claim.generation,
         "type": claim.type,
         "project": claim.project,

@@ -117,6 +117,8 @@ def check_running(host: str, running: Sequence[RunningClaim]) -> None:
         check_allocations(claim.allocations)
         if claim.role is ClaimRole.DESTINATION:
             check_number("attempt at the source", claim.source_attempt, 1, claim.attempt - 1)
+        if claim.migration == claim.consumer or (claim.migration is None) != (claim.role is ClaimRole.ONLY):
+            raise refuse(f"the audit of {host!r} names {claim.migration!r} as the migration of {claim.consumer!r}")
         for what in ("type", "project", "user", "request_id"):
             check_text(what, getattr(claim, what))
         if claim.group is not None:

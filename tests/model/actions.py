@@ -200,7 +200,7 @@ def _saga_of_agent(state: State, host: int, agent: Agent) -> Iterator[Action]:
             yield from _end_claim(state, host, agent, attempt)
         is_surprise = state.record is not None and reports.is_surprise(state.record, attempt)
         reminds = is_surprise and holds("a guest that is off for a move is reported again")
-        if attempt.reported == agents.REPORTED and reminds:
+        if attempt.reported == agents.REPORTED and reminds and attempt.stage in ("spawned", "stopped"):
             reminding = with_agent(state, host, agents.report_again(agent, attempt))
             yield Action(f"agent {host} reports attempt {attempt.number} once more", PROGRESS, reminding)
         report = agents.report_of(attempt, host)

@@ -166,8 +166,10 @@ def _stop(agent: Agent, attempt: Attempt) -> Agent:
 def _run(agent: Agent, attempt: Attempt) -> Agent:
     if other_is_on(agent, attempt.number):
         return agent
-    if attempt.stage in ("stopped", "incoming"):
-        started = attempt._replace(stage="confirmed", is_incoming=False, held_for=0, reported=UNREPORTED)
+    if attempt.stage in ("stopped", "incoming") or attempt.starts_off:
+        started = attempt._replace(
+            stage="confirmed", is_incoming=False, held_for=0, reported=UNREPORTED, starts_off=False
+        )
         return put(agent, started)
     return report_again(agent, attempt)
 
@@ -326,6 +328,8 @@ def _taken_over(attempt: Attempt) -> Attempt:
     keeps_memory = attempt.copy is not None and attempt.copy.phase != "failed"
     if attempt.stage == "stopped" and not keeps_memory and attempt.guest:
         return attempt._replace(guest="off")
+    if attempt.stage == "stopped" and not attempt.guest:
+        return attempt._replace(stage="confirmed", starts_off=True)
     if attempt.stage == "spawned" and not attempt.is_on:
         return attempt._replace(stage="confirmed")
     if attempt.stage == "incoming" and not attempt.guest:
@@ -334,11 +338,8 @@ def _taken_over(attempt: Attempt) -> Attempt:
 
 
 def power_off(agent: Agent) -> Agent:
-    """Return a host without power: its running guests are lost, their disks are not."""
-    attempts = tuple(
-        attempt._replace(guest="off" if attempt.guest == "off" else "", is_copying=False) for attempt in agent.attempts
-    )
-    return Agent(OFF, True, attempts)
+    """Return a host without power: its guests are lost, their disks are not."""
+    return Agent(OFF, True, tuple(attempt._replace(guest="", is_copying=False) for attempt in agent.attempts))
 
 
 def silence(agent: Agent) -> Agent:

@@ -228,7 +228,7 @@ class ClusterReplay:
 
     def power_off(self, host: str) -> None:
         self._cluster.hosts.kill(name_of(int(host)))
-        self._cluster.hosts.lose_guests(name_of(int(host)), running=True)
+        self._cluster.hosts.lose_guests(name_of(int(host)))
 
     def come_back(self, host: str) -> None:
         name, agent = name_of(int(host)), self._cluster.agents[int(host)]

@@ -377,13 +377,20 @@ def _is_of_other_move(record: Record, own: verbs.Claim) -> bool:
 
 def _settle_destination(state: State, record: Record, own: verbs.Claim) -> Iterator[Outcome]:
     """Settle with the destination of an unknown move, whose source is in another partition or has ended."""
+    if record.moving is not None:
+        yield _outcome("settles without its move", state, to.settle_without_move(record))
+        return
     state, other, may_run = _find_elsewhere(state, record)
     if may_run:
         yield _outcome("waits for the hosts of another partition", state, record)
-    elif record.moving is not None:
-        yield _outcome("settles without its move", state, to.settle_without_move(record))
-    elif other is not None and other.move == own.move:
-        yield from _settle_unknown_move(state, record, other, own)
+    elif other is not None and other.attempt == own.source and record.evacuation is not None:
+        ended = to.finish(record, "ACTIVE")._replace(status=record.status, step="settle")
+        yield _outcome("ends the evacuation", state, ended)
+    elif other is not None and other.attempt == own.source:
+        yield from _rebuild_move(state, record, other, own)
+    elif other is not None and own.state in ("prepared", "overdue"):
+        located = record._replace(partition=state.store_of(other.host).partition)
+        yield _outcome("finds a claim in another partition", state, located)
     else:
         yield from _adopt(state, record, own)
 

@@ -173,11 +173,13 @@ def prepare(
     is_replaced = moved is not None and replaces == moved.attempt and holds("the source of a move is not replaced")
     if is_replaced or (moved is not None and attempt == moved.attempt):
         return store, Prepared("conflict", live.host if live else NOWHERE)
-    if live is not None and live.attempt == attempt:
+    is_repeated = live is not None and live.attempt == attempt
+    if live is not None and is_repeated and (live.move, live.source) == (move, source):
         if live.state == "overdue":
             return store, Prepared("closed", live.host)
         return store, Prepared("prepared", live.host, live.alternates)
-    refusal = _contradiction(store, moved, live, move, source) or _refusal(store, live, attempt, replaces, is_fresh)
+    refusal = _contradiction(store, moved, live, attempt, (move, source))
+    refusal = refusal or _refusal(store, live, attempt, replaces, is_fresh)
     if refusal:
         return store, Prepared(refusal, live.host if live else NOWHERE)
     accepting = [index for index, host in enumerate(candidates) if _accepts(store, host)]
@@ -199,12 +201,14 @@ def _accepts(store: Store, host: int) -> bool:
     return is_open(store, host) or not holds("no claims before the audit")
 
 
-def _contradiction(store: Store, moved: Claim | None, live: Claim | None, move: int, source: int) -> str:
-    """Return the answer if the store knows of another move than the named one."""
+def _contradiction(store: Store, moved: Claim | None, live: Claim | None, attempt: int, named: tuple[int, int]) -> str:
+    """Return the answer if the store knows of another move than the one that the attempt names."""
+    move, source = named
     if move in store.ended_moves:
         return "conflict"
-    others = [] if moved is None or (moved.move, moved.attempt) == (move, source) else [moved]
-    if move and live is not None and source != live.attempt and live.move != move:
+    others = [] if moved is None or (moved.move, moved.attempt) == named else [moved]
+    is_named = live is not None and (live.attempt == source or (live.move, live.source) == named)
+    if live is not None and not is_named and (move or live.attempt == attempt):
         others.append(live)
     if not others or not holds("a prepare contradicts no known move"):
         return ""
@@ -220,7 +224,7 @@ def _refusal(store: Store, live: Claim | None, attempt: int, replaces: int, is_f
         return "ended"
     if live is not None:
         if replaces != live.attempt:
-            is_reported = live.state == "confirmed" and is_open(store, live.host)
+            is_reported = live.state == "confirmed" and is_open(store, live.host) and not live.is_orphan
             return "closed" if replaces > live.attempt and not is_reported else "conflict"
         if live.state == "confirmed" and holds("a confirmed claim belongs to its host"):
             return "confirmed"
@@ -308,8 +312,7 @@ def begin_move(store: Store, attempt: int, move: int) -> tuple[Store, str]:
         return store, answer_of(claim)
     if move in store.ended_moves and holds("an ended migration never begins again"):
         return store, "ended"
-    other = own_claim(store) if claim.role == "source" else source_claim(store)
-    if other is not None:
+    if source_claim(store) is not None:
         return store, "conflict"
     return with_role(store, claim, "source", move), "confirmed"
 

@@ -82,8 +82,7 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
     contradicting = later or [other for other in others if partition.is_reported(other)]
     if contradicting:
         return ClaimResult(*ref, Answer.CONFLICT, contradicting[0].host)
-    is_taken = vouched.consumer != ref.consumer and vouched.consumer in partition.claims
-    if is_taken or not is_credible(partition, unverified, live):
+    if _is_taken(partition, vouched) or not is_credible(partition, unverified, live):
         return ClaimResult(*ref, Answer.CONFLICT, unverified.host)
     partition.end_claim(unverified, ClaimState.RELEASED, now)
     _make_room(partition, others, vouched, now)
@@ -120,8 +119,7 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
     others = _other_claims(partition, live, forgotten)
     if any(other.attempt > claim.attempt for other in others):
         return Answer.CONFLICT, False
-    is_contradicted = any(partition.is_reported(other) for other in others)
-    is_contradicted |= forgotten.consumer != claim.consumer and forgotten.consumer in partition.claims
+    is_contradicted = any(partition.is_reported(other) for other in others) or _is_taken(partition, forgotten)
     is_excessive = claim.confirmed and not is_credible(partition, claim, live)
     if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
         # Nothing of this host was lost, another host reported a rival, or resources are outside this host's trees.
@@ -138,15 +136,22 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
 def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
     """Reconcile a reported attempt whose stored claim is on another host."""
     may_be_lost = live.state == ClaimState.PREPARED and partition.may_have_lost_claims_of(claim.host)
-    if claim.confirmed and may_be_lost and is_credible(partition, claim, live):
+    reported = _reported_claim(partition, claim, now, None)
+    if claim.confirmed and may_be_lost and is_credible(partition, claim, live) and not _is_taken(partition, reported):
         # The store forgot the reported claim and prepared the attempt again; nothing runs under the new claim.
         partition.drop_claim(live)
-        partition.add_claim(_reported_claim(partition, claim, now, None))
+        partition.add_claim(reported)
         return Answer.CONFIRMED, True
     if claim.confirmed and partition.is_fenced(claim.host):
         # The live attempt began after the fence, which also ended this forgotten copy.
         return Answer.FENCED, False
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
+
+
+def _is_taken(partition: PartitionState, claim: Claim) -> bool:
+    """Return whether the claim's migration has the claim of another instance or attempt, or is no migration."""
+    holder = None if claim.move is None else partition.claims.get(claim.move)
+    return holder is not None and holder.ref not in (claim.ref, ClaimRef(claim.ref.consumer, claim.source_attempt or 0))
 
 
 def _are_ends_of_one_move(first: Claim, second: Claim) -> bool:

@@ -112,7 +112,7 @@ def _examine(
     has_moved = source is not None and source.attempt in (intent.attempt, intent.replaces)
     if has_moved or (live is not None and is_api_claim(live)):
         return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host if live else None)
-    if live is not None and live.attempt == intent.attempt:
+    if live is not None and live.attempt == intent.attempt and not _is_of_other_move(intent, live):
         if partition.is_expired(live, now):
             return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, live.host)
         return _prepared_before(batch, intent, live)
@@ -191,9 +191,10 @@ def _contradiction(partition: PartitionState, intent: Intent, claims: Sequence[C
 def _is_of_other_move(intent: Intent, claim: Claim) -> bool:
     if claim.role is ClaimRole.SOURCE:
         return (claim.move, claim.attempt) != (intent.migration, intent.source_attempt)
-    if intent.migration is None or claim.attempt == intent.source_attempt:
+    if intent.migration is None and claim.attempt != intent.attempt:
         return False
-    return claim.migration != intent.migration
+    is_source = claim.attempt == intent.source_attempt
+    return not is_source and (claim.migration, claim.source_attempt) != (intent.migration, intent.source_attempt)
 
 
 def _is_closed(partition: PartitionState, batch: ClaimBatch, intent: Intent, live: Claim | None) -> bool:

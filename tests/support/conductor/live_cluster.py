@@ -7,7 +7,6 @@ Everything runs in one thread. Messages wait in a queue, agents are killed and s
 import contextlib
 import functools
 import inspect
-import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -140,11 +139,10 @@ class AgentHosts:
         """Kill the agent of a host: its guests stay."""
         self.dead.add(host)
 
-    def lose_guests(self, host: str, *, running: bool = False) -> None:
-        """Lose the guests of a host whose agent is dead, or those that are ``running``, as with its machine's power."""
+    def lose_guests(self, host: str) -> None:
+        """Lose the guests of a host whose agent is dead, as with the power of its machine."""
         for file in (self.rigs[host].folder / "guests").glob("*.json"):
-            if not running or not json.loads(file.read_text()).get("is_off"):
-                file.unlink()
+            file.unlink()
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         self.cluster.report(report)

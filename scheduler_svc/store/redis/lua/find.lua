@@ -13,10 +13,12 @@ local function find(consumer, attempt)
     return claim.state, claim.host, move_of(claim) or '', ''
   end
   answer = answer or unknown_answer(consumer)
-  for _, live in pairs({ own = own, source = source_of(consumer) }) do
-    if live.attempt > tonumber(attempt) then
-      return 'conflict', live.host, '', answer
-    end
+  local later = own
+  if not own or own.attempt < tonumber(attempt) then
+    later = source_of(consumer)
+  end
+  if later and later.attempt > tonumber(attempt) then
+    return 'conflict', later.host, '', answer
   end
   return answer, '', '', ''
 end

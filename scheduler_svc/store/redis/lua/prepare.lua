@@ -79,7 +79,10 @@ local function is_of_other_move(intent, claim)
   if claim.instance then
     return claim.consumer ~= intent.migration or claim.attempt ~= intent.source_attempt
   end
-  return intent.migration and claim.attempt ~= intent.source_attempt and claim.migration ~= intent.migration
+  if claim.attempt == intent.source_attempt or not (intent.migration or claim.attempt == intent.attempt) then
+    return false
+  end
+  return claim.migration ~= intent.migration or (claim.source_attempt or 0) ~= intent.source_attempt
 end
 
 -- Returns the answer if the store knows of another move than the intent names, or nil; audits may correct the store.
@@ -199,7 +202,7 @@ local function examine(i, intent)
     intent.known, intent.answer, intent.host = true, 'conflict', live and live.host
     return
   end
-  if live and live.attempt == intent.attempt then
+  if live and live.attempt == intent.attempt and not is_of_other_move(intent, live) then
     intent.known, intent.host = true, live.host
     intent.answer = is_expired(live) and 'closed' or 'prepared'
     if intent.answer == 'prepared' then

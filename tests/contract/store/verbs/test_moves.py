@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from rpcapi import errors
 from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef, ClaimResult, IntentResult
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
@@ -150,6 +151,57 @@ def test_prepare_waits_or_conflicts_if_the_store_knows_another_move(moved: Store
     assert moved.prepare("c1", "h3", attempt=3, move=("m2", 2)).answer is Answer.CONFLICT
 
 
+@pytest.mark.parametrize("is_confirmed", [False, True], ids=["prepared", "confirmed"])
+def test_attempt_of_another_move_is_no_repetition(hosts: StorePartition, is_confirmed: bool) -> None:
+    prepare = hosts.hold if is_confirmed else hosts.prepare
+    prepare("c2", "h2", attempt=2, move=("m1", 1))
+    for move in (("m2", 1), None):
+        assert hosts.prepare("c2", "h3", attempt=2, move=move).answer is Answer.CONFLICT
+    assert hosts.prepare("c2", "h3", attempt=2, move=("m1", 1)).host == "h2"
+
+
+def test_source_of_a_move_begins_no_other(moving: StorePartition) -> None:
+    # The destination may be in another partition.
+    assert begin(moving, "m2") == ClaimResult("c1", 1, Answer.CONFLICT, "h1", migration="m1")
+    assert roles(moving) == {REF: ("m1", "source", "m1")}
+
+
+@pytest.mark.parametrize("named", ["victim", "m2"], ids=["a consumer", "a move"])
+def test_host_that_names_what_is_no_migration_of_its_instance_is_not_believed(
+    hosts: StorePartition, named: str
+) -> None:
+    # Given another instance, and its move
+    victim = hosts.hold("victim", "h3", attempt=1)
+    other = hosts.hold("other", "h3", attempt=1)
+    begin(hosts, "m2", other)
+    hosts.new_epoch()
+    audit(hosts, "h1", running(REF, "h1"))
+    moving = replace(running(other, "h3"), role=ClaimRole.SOURCE, migration="m2")
+    audit(hosts, "h3", running(victim, "h3"), moving)
+    before = roles(hosts)
+    # When a host asserts a destination of that name, and its conductor vouches for it
+    false = replace(destination(), migration=named)
+    assert audit(hosts, "h2", false).answers[0].answer is Answer.UNVERIFIED
+    assert hosts.store.vouch("h2", [NEXT])[0].answer is Answer.CONFLICT
+    # Then the others have their claims
+    assert {ref: row for ref, row in roles(hosts).items() if ref in before} == before
+    hosts.store.release("h1", [REF])
+    answers = audit(hosts, "h3", running(victim, "h3"), moving).answers
+    assert [answer.answer for answer in answers] == [Answer.CONFIRMED] * 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"migration": "c1"}, {"migration": None}, {"role": ClaimRole.ONLY}),
+        *({"source_attempt": attempt} for attempt in (None, 0, 2)),
+    ],
+)
+def test_audit_with_a_malformed_move_is_refused(hosts: StorePartition, changes: dict[str, object]) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        audit(hosts, "h2", replace(destination(), **changes))  # type: ignore[arg-type]
+
+
 def test_destination_needs_no_source_in_its_partition(hosts: StorePartition) -> None:
     assert hosts.hold("c2", "h2", attempt=4, move=("m2", 2)) == ClaimRef("c2", 4)
     assert roles(hosts)[ClaimRef("c2", 4)] == ("c2", "destination", "m2")
@@ -214,14 +266,6 @@ def test_claims_that_cannot_move_are_refused(hosts: StorePartition) -> None:
 
 def test_destination_of_a_move_cannot_move_on(moved: StorePartition) -> None:
     assert begin(moved, "m2", NEXT) == ClaimResult("c1", 2, Answer.CONFLICT, "h2", migration="m1")
-
-
-def test_source_begins_another_move_only_without_a_destination(moved: StorePartition) -> None:
-    assert begin(moved, "m2") == ClaimResult("c1", 1, Answer.CONFLICT, "h1", migration="m1")
-    moved.store.release("h2", [NEXT])
-    assert begin(moved, "m2").answer is Answer.CONFIRMED
-    assert roles(moved) == {REF: ("m2", "source", "m2")}
-    moved.check()
 
 
 def test_possibly_forgotten_claim_is_closed_until_its_audit(partition: StorePartition) -> None:

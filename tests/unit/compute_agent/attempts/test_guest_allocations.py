@@ -48,26 +48,21 @@ def test_lost_guest_is_spawned_again_without_a_report(rig: AgentRig) -> None:
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
 
 
-def test_stopped_guest_that_was_removed_before_a_crash_has_ended(rig: AgentRig) -> None:
-    rig.build(rig.intent("a"))
-    rig.queue.settle()
-    rig.change(("a", 1), STOP)
-    rig.queue.settle()
-    rig.guest_manager.hypervisor.stop(AttemptRef("a", 1))  # type: ignore[union-attr]
-    restart(rig)
-    assert (rig.guests(), rig.ledger.live()) == ({}, {})
-    assert rig.conductor.outcomes == {("a", 1): ["active", "stopped", "gone"]}
-
-
-def test_damaged_guest_that_is_stopped_keeps_its_claim(rig: AgentRig) -> None:
+@pytest.mark.parametrize("is_damaged", [False, True], ids=["lost", "damaged"])
+def test_stopped_guest_that_is_lost_is_created_again_powered_off(rig: AgentRig, is_damaged: bool) -> None:
     rig.build(rig.intent("a"))
     rig.queue.settle()
     rig.change(("a", 1), STOP)
     rig.queue.settle()
     (file,) = (rig.folder / "guests").iterdir()
-    file.write_text("{")
-    restart(rig)
-    assert list(rig.ledger.live()) == [("a", 1)]
+    if is_damaged:
+        file.write_text("{")
+    else:
+        rig.guest_manager.hypervisor.stop(AttemptRef("a", 1))  # type: ignore[union-attr]
+    for _ in range(2):
+        restart(rig)
+        assert rig.guests()["a", 1].is_off
+        assert list(rig.ledger.live()) == [("a", 1)]
     assert rig.conductor.outcomes == {("a", 1): ["active", "stopped"]}
 
 

@@ -236,6 +236,17 @@ def test_guest_that_is_stopped_before_its_creation_has_a_disk(running: AgentRig,
     assert not running.guests()[REF].is_off
 
 
+def test_start_overrides_a_stop_before_the_creation(running: AgentRig) -> None:
+    manager = running.guest_manager
+    assert manager is not None
+    manager.hypervisor.stop(AttemptRef(*REF))
+    manager.journal.advance([AttemptRef(*REF)], Stage.CONFIRMED)
+    running.change(REF, STOP)
+    running.change(REF, RUN, ClaimRole.ONLY, number=5)
+    running.queue.settle()
+    assert not running.guests()[REF].is_off
+
+
 def test_source_and_destination_of_a_resize_are_on_one_host(running: AgentRig) -> None:
     stop_source(running)
     running.build(replace(running.intent("a", 2), role=ClaimRole.DESTINATION, migration="m"))

@@ -109,6 +109,66 @@ def test_records_from_an_earlier_migration_follow_the_later_one(step: str) -> No
     cluster.check(UUIDS)
 
 
+def test_record_in_error_follows_its_claim_to_another_partition() -> None:
+    # Given a server that moved to the other partition and back, and records from the first move
+    cluster = TwoPartitionCluster({"h1/n": 1}, {"w1/n": 1})
+    cluster.conductor()
+    cluster.build(UUIDS[:1])
+    cluster.settle()
+    cluster.migrate(UUIDS[:1], migrations=[migration_of(UUIDS[0], 1)], allow_cross_cell=True)
+    while cluster.record(UUIDS[0]).step != "wait":
+        cluster.work()
+        cluster.hosts.deliver()
+    records = cluster.copy_records()
+    cluster.settle()
+    cluster.confirm(UUIDS[:1])
+    cluster.settle()
+    migrate(cluster, 2)
+    cluster.confirm(UUIDS[:1])
+    cluster.settle()
+    assert cluster.partition_of(UUIDS[0]) == PARTITION
+    cluster.restore_records(records)
+    # When both hosts report that their attempts of the first move have ended
+    for attempt, host in ((1, "h1"), (2, "w1")):
+        report = objects.BuildReport.of(
+            host=host, uuids=UUIDS[:1], attempts=[attempt], outcomes=["gone"], reasons=["it ended"]
+        )
+        intake.record(cluster.conductors[0].parts, CTXT, report)
+    cluster.settle()
+    # Then the next comparison finds the server
+    cluster.compare()
+    cluster.settle()
+    assert (cluster.statuses(UUIDS[:1]), cluster.record(UUIDS[0]).host) == (["ACTIVE"], "h1/n")
+    cluster.check(UUIDS[:1])
+
+
+@pytest.mark.parametrize("has_moved", [False, True], ids=["first", "second"])
+def test_forgotten_destination_that_was_not_built_is_not_adopted(has_moved: bool) -> None:
+    # Given a destination in another partition without a build, which the conductors' store forgot
+    cluster = make_cluster()
+    records = cluster.copy_records()
+    if has_moved:
+        migrate(cluster, 1)
+        cluster.revert(UUIDS[:1])
+        cluster.settle()
+    cluster.migrate(UUIDS[:1], migrations=[migration_of(UUIDS[0], 2)], allow_cross_cell=True)
+    while cluster.record(UUIDS[0]).host != "w1/n":
+        cluster.work()
+    cluster.hosts.queue.clear()
+    cluster.restore_records(records)
+    # When the server is migrated again
+    cluster.migrate(UUIDS[:1], migrations=[migration_of(UUIDS[0], 3)], allow_cross_cell=True)
+    # Then it runs on, once
+    for _ in range(20):
+        cluster.work()
+        cluster.hosts.deliver()
+        assert len(cluster.hosts.running_guests_of(UUIDS[0])) <= 1
+    cluster.settle()
+    assert cluster.statuses(UUIDS[:1]) == ["ACTIVE"]
+    assert cluster.record(UUIDS[0]).host == "h1/n"
+    cluster.check(UUIDS)
+
+
 def move(end: str) -> Callable[[TwoPartitionCluster], None]:
     def play(cluster: TwoPartitionCluster) -> None:
         cluster.migrate(UUIDS, allow_cross_cell=True)
