@@ -24,7 +24,8 @@ def run_json(*argv: str) -> list[dict[str, Any]]:
     answer = json.loads(out)
     assert set(answer) == {"machine", "rows"}
     assert answer["machine"]["cores"] >= 1
-    for row in answer["rows"]:
+    rows: list[dict[str, Any]] = answer["rows"]
+    for row in rows:
         assert row.keys() >= ROW_KEYS
         if row["budget"] is None:
             assert row["ok"]
@@ -34,4 +35,4 @@ def run_json(*argv: str) -> list[dict[str, Any]]:
             assert row["ok"] == (row["ratio"] >= row["budget"])
         for key in row.keys() - ROW_KEYS:
             assert isinstance(row[key], (int, float, str)), key
-    return answer["rows"]
+    return rows

@@ -11,7 +11,7 @@ RULES = yaml.safe_load(prometheus.RULES.read_text())["groups"][0]["rules"]
 OF_OTHERS = {"up", "process_cpu_seconds_total", "process_resident_memory_bytes"}  # of Prometheus and its client
 
 
-def declared():
+def declared() -> set[str]:
     page = metrics_page.text()
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.M)
     assert len(rows) > 60

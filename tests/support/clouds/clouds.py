@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random clouds and requests as plain dictionaries, for oracles, for a peer process, and as a host table.
-
-A host is {"name", "up", "enabled", "total", "used", "metrics", "facts", "host_ip", "instances": uuids}, an aggregate
-{"name", "hosts", "metadata"}, a request {"extra_specs", "image": {"id", "properties"}, "flavor", "project", "hints",
-"group": {"policy", "members", "most"} or None}.
-"""
+"""Random clouds and requests as plain dictionaries, for oracles, for a peer process, and as a host table."""
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 from hypothesis import strategies as st
 
@@ -16,6 +12,50 @@ from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from tests.support.scheduler.hosts import EPOCH, node, provider
+
+
+class Host(TypedDict):
+    name: str
+    up: bool
+    enabled: bool
+    total: dict[str, int]
+    used: dict[str, int]
+    metrics: dict[str, int]
+    facts: dict[str, Any]
+    host_ip: str
+    instances: list[str]  # uuids
+
+
+class Aggregate(TypedDict):
+    name: str
+    hosts: list[str]
+    metadata: dict[str, str]
+
+
+class Cloud(TypedDict):
+    hosts: list[Host]
+    aggregates: list[Aggregate]
+
+
+class Group(TypedDict):
+    policy: str
+    members: list[str]
+    most: int
+
+
+class Image(TypedDict):
+    id: str | None
+    properties: dict[str, Any]
+
+
+class Request(TypedDict):
+    extra_specs: dict[str, str]
+    image: Image
+    flavor: str
+    project: str
+    hints: dict[str, Any]
+    group: Group | None
+
 
 HOSTS = tuple(f"h{number}" for number in range(6))
 UUIDS = tuple(f"00000000-0000-4000-8000-00000000000{number}" for number in range(8))
@@ -121,11 +161,11 @@ COUNTS = st.sampled_from((0, 1, 4, 5, 7, 8, 9, 20, 39, 40, 49, 50, 51, 60))
 
 
 @st.composite
-def clouds(draw):
-    """Return {"hosts", "aggregates"}: a few hosts, several of them in more than one aggregate."""
+def clouds(draw: st.DrawFn) -> Cloud:
+    """Return a few hosts, several of them in more than one aggregate."""
     names = draw(st.lists(st.sampled_from(HOSTS), unique=True, min_size=1, max_size=len(HOSTS)))
     host_of_instance = {uuid: draw(st.sampled_from((*names, None))) for uuid in UUIDS}
-    hosts = []
+    hosts: list[Host] = []
     for number, name in enumerate(names):
         total = {"VCPU": draw(st.integers(1, 8)), "MEMORY_MB": draw(st.integers(1, 4)) * 1024, "DISK_GB": 20}
         hosts.append(
@@ -147,14 +187,14 @@ def clouds(draw):
     texts_by_key = {key: st.sampled_from(texts) for key, texts in AGGREGATE_TEXTS.items()}
     metadata = st.fixed_dictionaries({}, optional=texts_by_key)
     members = st.lists(st.sampled_from(names), unique=True, max_size=len(names))
-    aggregates = [
+    aggregates: list[Aggregate] = [
         {"name": f"a{number}", "hosts": draw(members), "metadata": draw(metadata)}
         for number in range(draw(st.integers(0, 4)))
     ]
     return {"hosts": hosts, "aggregates": aggregates}
 
 
-def _group():
+def _group() -> st.SearchStrategy[dict[str, Any] | None]:
     kinds = st.fixed_dictionaries(
         {
             "policy": st.sampled_from(("affinity", "anti-affinity")),
@@ -190,25 +230,25 @@ requests = st.fixed_dictionaries(
 )
 
 
-def query_request(query):
+def query_request(query: Sequence[Any]) -> Request:
     """Return a request with only this query."""
-    image: dict[str, Any] = {"id": None, "properties": {}}
+    image: Image = {"id": None, "properties": {}}
     hints = {"query": json.dumps(query)}
     return {"extra_specs": {}, "image": image, "flavor": "m1", "project": "p1", "hints": hints, "group": None}
 
 
-def instance_hosts(cloud):
+def instance_hosts(cloud: Cloud) -> dict[str, str]:
     """Return the host of each instance."""
     return {uuid: host["name"] for host in cloud["hosts"] for uuid in host["instances"]}
 
 
-def members(cloud, group):
+def members(cloud: Cloud, group: Group) -> dict[str, int]:
     """Return the number of a group's instances by host, for hosts with at least one."""
     counts = {host["name"]: len(set(group["members"]) & set(host["instances"])) for host in cloud["hosts"]}
     return {name: count for name, count in counts.items() if count}
 
 
-def table(cloud, reads: Reads) -> HostTable:
+def table(cloud: Cloud, reads: Reads) -> HostTable:
     """Return the host table of a cloud, with the columns of ``reads``."""
     nodes = {}
     for host in cloud["hosts"]:
@@ -230,9 +270,11 @@ def table(cloud, reads: Reads) -> HostTable:
     return HostTable.from_snapshot(snapshot, reads=reads)
 
 
-def request(cloud, request_data) -> SchedulingRequest:
+def request(cloud: Cloud, request_data: Request) -> SchedulingRequest:
     """Return the scheduling request, with what a worker looks up in the store."""
-    group, group_hosts, excluded_hosts = request_data["group"], (), ()
+    group = request_data["group"]
+    group_hosts: tuple[str, ...] = ()
+    excluded_hosts: tuple[str, ...] = ()
     if group is not None:
         counts = members(cloud, group)
         if group["policy"] == "affinity":

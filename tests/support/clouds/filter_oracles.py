@@ -1,45 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """Oracles for Nova's filters: one function per filter on plain dictionaries (see clouds.py).
 
-Each oracle takes the cloud, the host and the request, and returns whether the host passes.
+Each oracle returns whether the host passes.
 """
 
 import ipaddress
 import json
 import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from tests.support.clouds.clouds import members
+from tests.support.clouds.clouds import Cloud, Host, Request, members
 from tests.support.clouds.query_oracle import attribute, evaluate
+
+Oracle = Callable[[Cloud, Host, Request], bool]
 
 LIMIT_IO, LIMIT_INSTANCES = 8, 50
 ISOLATED_IMAGES, ISOLATED_HOSTS = ("00000000-0000-4000-8000-000000000000",), ("h0", "h3")
 
 
-def aggregate_texts(cloud, host, key):
+def aggregate_texts(cloud: Cloud, host: Host, key: str) -> list[str]:
     """Return the values of a metadata key in the host's aggregates."""
     host_aggregates = [aggregate for aggregate in cloud["aggregates"] if host["name"] in aggregate["hosts"]]
     return [aggregate["metadata"][key] for aggregate in host_aggregates if key in aggregate["metadata"]]
 
 
-def split(texts):
+def split(texts: Iterable[str]) -> set[str]:
     return {part.strip() for text in texts for part in text.split(",")}
 
 
-def number(text):
+def number(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
         return None
 
 
-NUMBERS = {
+NUMBERS: dict[str, Callable[[float, float], bool]] = {
     "=": lambda have, bound: have >= bound,
     "==": lambda have, bound: have == bound,
     "!=": lambda have, bound: have != bound,
     ">=": lambda have, bound: have >= bound,
     "<=": lambda have, bound: have <= bound,
 }
-TEXTS = {
+TEXTS: dict[str, Callable[[str, list[str]], bool]] = {
     "<or>": lambda value, rest: value in [word for index, word in enumerate(rest) if index % 2 == 0],
     "<in>": lambda value, rest: rest[0] in value,
     "<all-in>": lambda value, rest: all(word in value for word in rest),
@@ -52,13 +56,13 @@ TEXTS = {
 }
 
 
-def matches_spec(value, condition):
+def matches_spec(value: str, condition: str) -> bool:
     """Return whether a value satisfies an extra spec."""
     words = condition.split()
     sign = words[0] if words else None
     if sign in NUMBERS:
-        numbers = [number(value), number(words[1]) if len(words) > 1 else None]
-        return None not in numbers and NUMBERS[sign](*numbers)
+        have, bound = number(value), number(words[1]) if len(words) > 1 else None
+        return have is not None and bound is not None and NUMBERS[sign](have, bound)
     if sign in TEXTS:
         return len(words) > 1 and TEXTS[sign](value, words[1:])
     return value == condition
@@ -71,7 +75,7 @@ ATTRIBUTES = (
 )
 
 
-def capability(host, path):
+def capability(host: Host, path: Sequence[str]) -> Any:
     if path[0] in ATTRIBUTES:
         value = attribute(host, path[0])
     elif path[0] == "stats":
@@ -83,7 +87,7 @@ def capability(host, path):
     return value
 
 
-def compute_capabilities(cloud, host, request):
+def compute_capabilities(cloud: Cloud, host: Host, request: Request) -> bool:
     specs = dict(request["extra_specs"])
     if "hw:maxphysaddr_bits" in specs:
         specs["capabilities:cpu_info:maxphysaddr:bits"] = ">= " + specs.pop("hw:maxphysaddr_bits")
@@ -105,7 +109,7 @@ def compute_capabilities(cloud, host, request):
     return True
 
 
-def image_properties(cloud, host, request):
+def image_properties(cloud: Cloud, host: Host, request: Request) -> bool:
     image, facts = request["image"]["properties"], host["facts"]
     older = {"i386": "i686", "amd64": "x86_64", "xapi": "xen", "hv": "hvm", "pv": "xen"}
     kinds = [image.get(key) for key in ("hw_architecture", "img_hv_type", "hw_vm_mode")]
@@ -122,7 +126,7 @@ def image_properties(cloud, host, request):
     return not (bits and image.get("hw_maxphysaddr_bits")) or bits >= image["hw_maxphysaddr_bits"]
 
 
-def version_is(version, condition):
+def version_is(version: int, condition: str) -> bool:
     match = re.fullmatch(r"\s*(<=|>=|<|>|!=|==)\s*(\S+)\s*", condition)
     assert match is not None, condition
     sign, text = match.groups()
@@ -139,7 +143,7 @@ def version_is(version, condition):
     }[sign]
 
 
-def aggregate_image_properties(cloud, host, request):
+def aggregate_image_properties(cloud: Cloud, host: Host, request: Request) -> bool:
     for key, value in request["image"]["properties"].items():
         texts = aggregate_texts(cloud, host, key)
         if value and texts and str(value) not in split(texts):
@@ -147,7 +151,7 @@ def aggregate_image_properties(cloud, host, request):
     return True
 
 
-def aggregate_extra_specs(cloud, host, request):
+def aggregate_extra_specs(cloud: Cloud, host: Host, request: Request) -> bool:
     for spec, condition in request["extra_specs"].items():
         scope, colon, key = spec.partition(":")
         if colon and scope != "aggregate_instance_extra_specs":
@@ -159,24 +163,24 @@ def aggregate_extra_specs(cloud, host, request):
     return True
 
 
-def tenants(cloud, host, request):
+def tenants(cloud: Cloud, host: Host, request: Request) -> bool:
     projects = split(
         aggregate_texts(cloud, host, "filter_tenant_id") + aggregate_texts(cloud, host, "filter_tenant_id_2")
     )
     return not projects or request["project"] in projects
 
 
-def flavors(cloud, host, request):
+def flavors(cloud: Cloud, host: Host, request: Request) -> bool:
     flavor_names = split(aggregate_texts(cloud, host, "instance_type"))
     return not flavor_names or request["flavor"] in flavor_names
 
 
-def below(metric, limit):
+def below(metric: str, limit: int) -> Oracle:
     return lambda cloud, host, request: host["metrics"].get(metric, 0) < limit
 
 
-def below_by_aggregate(metric, key, limit):
-    def passes(cloud, host, request):
+def below_by_aggregate(metric: str, key: str, limit: int) -> Oracle:
+    def passes(cloud: Cloud, host: Host, request: Request) -> bool:
         try:
             bound = min((int(text) for text in aggregate_texts(cloud, host, key)), default=limit)
         except ValueError:
@@ -186,20 +190,20 @@ def below_by_aggregate(metric, key, limit):
     return passes
 
 
-def isolated(cloud, host, request):
+def isolated(cloud: Cloud, host: Host, request: Request) -> bool:
     return (request["image"]["id"] in ISOLATED_IMAGES) == (host["name"] in ISOLATED_HOSTS)
 
 
-def same_host(cloud, host, request):
+def same_host(cloud: Cloud, host: Host, request: Request) -> bool:
     instances = request["hints"].get("same_host")
     return not instances or bool(set(instances) & set(host["instances"]))
 
 
-def different_host(cloud, host, request):
+def different_host(cloud: Cloud, host: Host, request: Request) -> bool:
     return not set(request["hints"].get("different_host", ())) & set(host["instances"])
 
 
-def near(cloud, host, request):
+def near(cloud: Cloud, host: Host, request: Request) -> bool:
     address = request["hints"].get("build_near_host_ip")
     if not address:
         return True
@@ -208,29 +212,29 @@ def near(cloud, host, request):
     return int(ipaddress.ip_address(host["host_ip"])) >> drop == int(ipaddress.ip_address(address)) >> drop
 
 
-def affinity(cloud, host, request):
+def affinity(cloud: Cloud, host: Host, request: Request) -> bool:
     group = request["group"]
     counts = members(cloud, group) if group and group["policy"] == "affinity" else {}
     return not counts or host["name"] in counts
 
 
-def anti_affinity(cloud, host, request):
+def anti_affinity(cloud: Cloud, host: Host, request: Request) -> bool:
     group = request["group"]
     if not group or group["policy"] != "anti-affinity":
         return True
     return members(cloud, group).get(host["name"], 0) < group["most"]
 
 
-def metrics(cloud, host, request):
+def metrics(cloud: Cloud, host: Host, request: Request) -> bool:
     return "heat" in host["metrics"]
 
 
-def query(cloud, host, request):
+def query(cloud: Cloud, host: Host, request: Request) -> bool:
     text = request["hints"].get("query")
     return True if not text else evaluate(json.loads(text), host)
 
 
-ORACLES = {
+ORACLES: dict[str, Oracle] = {
     "AllHostsFilter": lambda cloud, host, request: True,
     "ComputeFilter": lambda cloud, host, request: host["up"] and host["enabled"],
     "ServerGroupAffinityFilter": affinity,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nova's filters on a random cloud."""
 
+from collections.abc import Iterable
+
 from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
@@ -17,7 +19,7 @@ FILTERS = {name: pipeline.build([name], OPTIONS) for name in ORACLES}
 READS = union(host_filter.reads for filters in FILTERS.values() for host_filter in filters)
 
 
-def passing(names, cloud, request):
+def passing(names: Iterable[str], cloud: clouds.Cloud, request: clouds.Request) -> dict[str, list[str]]:
     """Return the passing hosts in order, by filter name."""
     result = {}
     with clouds.table(cloud, READS).reading() as view:

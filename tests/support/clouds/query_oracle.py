@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes of hosts as Nova's filters read them from plain dictionaries, and queries of its JsonFilter."""
 
+from typing import Any
 
-def attribute(host, name):
+from tests.support.clouds.clouds import Host
+
+
+def attribute(host: Host, name: str) -> Any:
     """Return an attribute of Nova's HostState, None if there is none."""
     total, used = host["total"], host["used"]
     attributes = {
@@ -25,7 +29,7 @@ def attribute(host, name):
     return host["facts"].get(name) if name in facts else attributes.get(name)
 
 
-def evaluate(expression, host):
+def evaluate(expression: list[Any], host: Host) -> bool:
     if not expression:
         return True
     sign, *operands = expression
@@ -40,15 +44,15 @@ def evaluate(expression, host):
     return all(_compare(first, sign, other) for other in others)
 
 
-def _compare(first, sign, other):
+def _compare(first: Any, sign: str, other: Any) -> bool:
     if sign == "=":
-        return first == other
+        return bool(first == other)
     if isinstance(first, str) != isinstance(other, str):
         return False
-    return {"<": first < other, ">": first > other, "<=": first <= other, ">=": first >= other}[sign]
+    return bool({"<": first < other, ">": first > other, "<=": first <= other, ">=": first >= other}[sign])
 
 
-def _value(operand, host):
+def _value(operand: Any, host: Host) -> Any:
     if isinstance(operand, list):
         return evaluate(operand, host)
     if operand == "" or operand is None:

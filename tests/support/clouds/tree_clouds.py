@@ -2,10 +2,14 @@
 """Random clouds of provider trees with sharing pools, and their host table."""
 
 from dataclasses import replace
+from random import Random
+from typing import Any
 
+from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.inventory import Inventory
-from rpcapi.resources.trees.tree import SHARING_TRAIT, Provider, ProviderTree
-from scheduler_svc.core.records import Snapshot
+from rpcapi.resources.trees.tree import SHARING_TRAIT, Provider, ProviderInventory, ProviderTree, TreeRequest
+from scheduler_svc.core.drivers.driver import Ranking
+from scheduler_svc.core.records import Allocations, Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from tests.support.clouds import trees
@@ -20,7 +24,7 @@ READS = {"aggregate": frozenset({"hosts", "metadata"})}
 class TreeCloud:
     """Trees of three hosts, two pools, and their host table."""
 
-    def __init__(self, random):
+    def __init__(self, random: Random) -> None:
         self.trees = {
             host: [_rename_provider(provider, host) for provider in trees.tree(random).providers] for host in HOSTS
         }
@@ -32,8 +36,7 @@ class TreeCloud:
             provider for tree_providers in self.trees.values() for provider in tree_providers
         ] + self.pools
 
-    def table(self):
-        """Return the host table."""
+    def table(self) -> HostTable:
         services = (*HOSTS, *POOLS)
         aggregates = {
             name: {"hosts": [provider.id for provider in self.providers if name in provider.aggregates]}
@@ -56,18 +59,18 @@ class TreeCloud:
             reads=READS,
         )
 
-    def tree(self, host):
+    def tree(self, host: str) -> ProviderTree:
         """Return a host's or pool's tree, with the other pools that share an aggregate with one of its providers."""
         members = self.trees.get(host) or [provider for provider in self.pools if provider.id == host]
-        aggregates = frozenset().union(*(provider.aggregates for provider in members))
+        aggregates: frozenset[str] = frozenset().union(*(provider.aggregates for provider in members))
         return ProviderTree(
             members, [provider for provider in self.pools if provider.aggregates & aggregates and provider.id != host]
         )
 
 
-def request(tree_request):
+def request(tree_request: TreeRequest) -> SchedulingRequest:
     """Return the scheduling request of a tree request."""
-    (unsuffixed, *_) = [group for group in tree_request.groups if not group.suffix] or [trees.RequestGroup()]
+    (unsuffixed, *_) = [group for group in tree_request.groups if not group.suffix] or [RequestGroup()]
     return SchedulingRequest(
         "r",
         unsuffixed.resources,
@@ -85,25 +88,27 @@ def request(tree_request):
     )
 
 
-def allocation_of(request, ranking, number, host):
+def allocation_of(
+    request: SchedulingRequest, ranking: Ranking, number: int, host: str
+) -> frozenset[tuple[str, str, int]]:
     """Return a ranking's allocation of one instance on a host, as tuples."""
     allocations = ranking.allocations[number] if ranking.allocations else {}
     return flatten(allocations.get(host, {host: request.resources}))
 
 
-def flatten(allocations):
+def flatten(allocations: Allocations) -> frozenset[tuple[str, str, int]]:
     """Return allocations as (provider, class, amount) tuples."""
     return frozenset((name, *item) for name, amounts in allocations.items() for item in amounts.items())
 
 
-def _rename_provider(provider, host):
-    def name(text):
-        return text and host + text.removeprefix("root")
+def _rename_provider(provider: Provider, host: str) -> Provider:
+    def name(text: str) -> str:
+        return host + text.removeprefix("root")
 
-    return replace(provider, id=name(provider.id), parent=name(provider.parent))
+    return replace(provider, id=name(provider.id), parent=provider.parent and name(provider.parent))
 
 
-def _provider_document(provider):
+def _provider_document(provider: Provider) -> dict[str, Any]:
     root = provider.id.partition("/")[0]
     return {
         "id": provider.id,
@@ -112,9 +117,9 @@ def _provider_document(provider):
         "host": root,
         "kind": "volume" if root in POOLS else "compute",
         "inventories": {name: _inventory(stock) for name, stock in provider.inventories.items()},
-        "traits": sorted(provider.traits),
+        "traits": sorted(trees.traits_of(provider)),
     }
 
 
-def _inventory(stock):
+def _inventory(stock: ProviderInventory) -> dict[str, int]:
     return Inventory(stock.capacity, 0, stock.min_unit, stock.max_unit, stock.step_size).as_dict()

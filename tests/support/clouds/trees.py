@@ -5,12 +5,17 @@ Uses ``random.Random``: of requests drawn by Hypothesis too few can be served to
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
+from typing import TypeVar
 
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.resources.trees.tree import AllocationCandidate, Provider, ProviderInventory, ProviderTree, TreeRequest
+
+_Item = TypeVar("_Item")
+Shape = tuple[dict[str, ProviderInventory], frozenset[str], frozenset[str]]  # inventories, traits, aggregates
+Assignment = tuple[tuple[RequestGroup, Mapping[str, int]], Provider]  # of amounts of a group
 
 CLASSES = ("VCPU", "CUSTOM_GPU", "CUSTOM_VF")
 TRAITS = ("CUSTOM_A", "CUSTOM_B", "CUSTOM_C")
@@ -46,16 +51,15 @@ def tree(random: Random, *, marked: bool = False) -> ProviderTree:
     return ProviderTree(providers, pools)
 
 
-def shape(random: Random) -> tuple:
-    """Return inventories, traits and aggregates of a provider."""
+def shape(random: Random) -> Shape:
     return {name: stock(random) for name in some(random, CLASSES, 0.6)}, some(random, TRAITS), some(random, AGGREGATES)
 
 
 def group(random: Random, names: Sequence[str]) -> RequestGroup:
     """Return a request group of few classes, with few rules."""
 
-    def seldom(drawn, otherwise=()):
-        return drawn if random.random() < RULE_PROBABILITY else otherwise
+    def seldom(drawn: tuple[_Item, ...]) -> tuple[_Item, ...]:
+        return drawn if random.random() < RULE_PROBABILITY else ()
 
     return RequestGroup(
         resources={name: random.choice((1, 1, 2, 3)) for name in random.sample(CLASSES, random.choice((1, 1, 2)))},
@@ -64,7 +68,7 @@ def group(random: Random, names: Sequence[str]) -> RequestGroup:
         forbidden=seldom((random.choice(TRAITS),)),
         member_of=seldom(tuple(tuple(random.sample(AGGREGATES, random.choice((1, 2)))) for _ in range(2))),
         forbidden_aggregates=seldom((random.choice(AGGREGATES),)),
-        in_tree=seldom(random.choice(names), None),
+        in_tree=next(iter(seldom((random.choice(names),))), None),
     )
 
 
@@ -99,8 +103,8 @@ def all_candidates(tree: ProviderTree, tree_request: TreeRequest) -> Iterator[Al
     for chosen_providers in itertools.product(providers, repeat=len(pieces)):
         assignments = list(zip(pieces, chosen_providers, strict=True))
         if is_valid(tree, tree_request, assignments):
-            allocations: dict = {}
-            by_suffix: dict = {}
+            allocations: dict[str, dict[str, int]] = {}
+            by_suffix: dict[str, set[str]] = {}
             for (group, amounts), provider in assignments:
                 for name, amount in amounts.items():
                     amounts_of_provider = allocations.setdefault(provider.id, {})
@@ -111,16 +115,16 @@ def all_candidates(tree: ProviderTree, tree_request: TreeRequest) -> Iterator[Al
             )
 
 
-def is_valid(tree, tree_request, assignments) -> bool:
+def is_valid(tree: ProviderTree, tree_request: TreeRequest, assignments: Sequence[Assignment]) -> bool:
     """Return whether the assigned providers satisfy the request, by the rules of Placement's documentation."""
     root = tree.providers[0]
-    providers_by_suffix: dict = {}
+    providers_by_suffix: dict[str, list[Provider]] = {}
     for (group, _amounts), provider in assignments:
         providers_by_suffix.setdefault(group.suffix, []).append(provider)
     suffixed_providers = [used[0].id for suffix, used in providers_by_suffix.items() if suffix]
     return (
-        set(tree_request.root_required) <= root.traits
-        and not set(tree_request.root_forbidden) & root.traits
+        set(tree_request.root_required) <= traits_of(root)
+        and not set(tree_request.root_forbidden) & traits_of(root)
         and fits(assignments)
         and all(may_serve(tree, group, provider) for (group, _amounts), provider in assignments)
         and all(has_traits(group, providers_by_suffix.get(group.suffix, [root])) for group in tree_request.groups)
@@ -132,9 +136,9 @@ def is_valid(tree, tree_request, assignments) -> bool:
     )
 
 
-def fits(assignments) -> bool:
+def fits(assignments: Sequence[Assignment]) -> bool:
     """Return whether each amount satisfies the unit rules, and all amounts of a provider fit together."""
-    sums: dict = {}
+    sums: dict[tuple[str, str], int] = {}
     for (_group, amounts), provider in assignments:
         for name, amount in amounts.items():
             stock = provider.inventories.get(name)
@@ -146,7 +150,7 @@ def fits(assignments) -> bool:
     return True
 
 
-def may_serve(tree, group, provider) -> bool:
+def may_serve(tree: ProviderTree, group: RequestGroup, provider: Provider) -> bool:
     """Return whether the group may use the provider."""
     root, members = tree.providers[0], {tree_provider.id for tree_provider in tree.providers}
     spanning = [provider] if group.suffix or provider.id not in members else [provider, root]
@@ -159,23 +163,30 @@ def may_serve(tree, group, provider) -> bool:
         within = bool(group.suffix) and provider.id == group.in_tree
     return (
         within
-        and not set(group.forbidden) & provider.traits
+        and not set(group.forbidden) & traits_of(provider)
         and any(all(set(names) & tree_provider.aggregates for names in group.member_of) for tree_provider in spanning)
         and not any(set(group.forbidden_aggregates) & tree_provider.aggregates for tree_provider in barring)
     )
 
 
-def has_traits(group, providers) -> bool:
+def has_traits(group: RequestGroup, providers: Sequence[Provider]) -> bool:
     """Return whether the providers of a group together have its required traits."""
-    traits = set().union(*(provider.traits for provider in providers))
+    traits: set[str] = set().union(*map(traits_of, providers))
     return set(group.required) <= traits and all(set(names) & traits for names in group.any_of)
 
 
-def in_one_subtree(tree, providers) -> bool:
+def traits_of(provider: Provider) -> frozenset[str]:
+    """Return a provider's traits, which are known in these trees."""
+    assert provider.traits is not None
+    return provider.traits
+
+
+def in_one_subtree(tree: ProviderTree, providers: Sequence[Provider]) -> bool:
     """Return whether one of the providers is an ancestor of all others, or the same."""
     parents = {provider.id: provider.parent for provider in (*tree.providers, *tree.sharing)}
 
-    def above(name):
-        return {name} | (above(parents[name]) if parents[name] else set())
+    def above(name: str) -> set[str]:
+        parent = parents[name]
+        return {name} | (above(parent) if parent else set())
 
     return any(all(ancestor.id in above(other.id) for other in providers) for ancestor in providers)

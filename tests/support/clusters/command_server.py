@@ -21,9 +21,11 @@ from tests.support.run_folders import release_folder
 
 MODULES = ("rpcapi.cli.main", "rpcapi.admin.session", "rpcapi.messaging.drivers.redis_bus")
 
+Command = tuple[list[str], dict[str, str], str]  # arguments, environment, folder
 
-def serve(folder: Path) -> tuple[list[str], dict[str, str], str]:
-    """Serve until standard input ends; return arguments, environment and folder of a command, in the fork for it."""
+
+def serve(folder: Path) -> Command:
+    """Serve until standard input ends; return a command, in the fork for it."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a process that waits for a command
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(folder / "commands"))
@@ -42,7 +44,7 @@ def serve(folder: Path) -> tuple[list[str], dict[str, str], str]:
         connection.close()
 
 
-def _run_for(client: socket.socket) -> Any:
+def _run_for(client: socket.socket) -> Command:
     """Read a request, return it in a fork with the client's streams, and report how that fork ended."""
     header, streams, _, _ = socket.recv_fds(client, LENGTH.size, 3)
     (length,) = LENGTH.unpack(header)
@@ -54,7 +56,8 @@ def _run_for(client: socket.socket) -> Any:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
-        return json.loads(request)
+        requested: Command = json.loads(request)
+        return requested
     for stream in (0, 1, 2, *streams):
         os.close(stream)
     ended = os.pidfd_open(command)

@@ -84,7 +84,8 @@ def main() -> int:
         return run(prog, "tests.support.clusters.rigged:make_service", **options)
 
     command.run = run_rigged  # type: ignore[attr-defined]
-    return command.main()
+    code: int = command.main()
+    return code
 
 
 if __name__ == "__main__":

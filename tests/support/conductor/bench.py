@@ -57,7 +57,7 @@ def redis_bench(server: RedisServer, url: str, lease_ms: int = LEASE_MS) -> Iter
 
         def now() -> int:
             seconds, micros = client.time()
-            return seconds * 1000 + micros // 1000
+            return int(seconds) * 1000 + int(micros) // 1000
 
         def wait(ms: int) -> None:
             until = now() + ms

@@ -52,7 +52,7 @@ class Ledger:
         fresh: bool,
     ) -> BatchAnswer:
         """Prepare claims at the current position."""
-        return self.store.prepare(
+        answer: BatchAnswer = self.store.prepare(
             ClaimBatch(
                 request_id=ctxt.request_id,
                 project="p",
@@ -67,6 +67,7 @@ class Ledger:
                 group=group_of(spec),
             )
         )
+        return answer
 
     def hold(self, consumer: str, node: str, attempt: int = 1, move: MoveEnd = NO_MOVE) -> None:
         """Confirm a claim of the consumer's attempt on a node; ``move`` is that of a destination."""
@@ -81,7 +82,7 @@ class Ledger:
     def free(self, node: str) -> int:
         """Return the VCPUs that a node has left."""
         _version, document = self.store.get_state("compute", node)
-        return int(document["inventories"]["VCPU"]["capacity"]) - document["used"].get("VCPU", 0)
+        return int(document["inventories"]["VCPU"]["capacity"] - document["used"].get("VCPU", 0))
 
     def forget(self) -> None:
         """Begin a new epoch, in which no host is audited yet."""

@@ -16,7 +16,7 @@ from tests.support.conductor.fakes import FakeClaims, FakeScheduler
 from tests.support.conductor.ledger import PARTITION, TTL_MS, Ledger
 from tests.support.conductor.simulated_cluster import LIMITS, SimulatedCluster
 from tests.support.scheduler.deployments import DeploymentWorker, FragileStore
-from tests.support.scheduler.schedulers import FILTER_POLICY
+from tests.support.scheduler.replica_views import FILTER_POLICY
 
 WEST = "west"  # the other partition
 

@@ -4,7 +4,8 @@
 import copy
 import json
 import uuid
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import oslo_messaging as messaging
 
@@ -17,6 +18,8 @@ from tests.support.nova.nova import CELL, compute_node
 from tests.support.scheduler.placement import PlacementApi
 from tests.support.scheduler.workers import ShortPollStore, new_conf
 
+Primitive = dict[str, Any]  # of a versioned object
+
 NAMESPACES = ["aggregate", "trait", "resource_class", "compute_node", "nova_bridge", signals.NAMESPACE]
 CALL_SECONDS = 60
 SIZES = {"VCPU": 8, "MEMORY_MB": 4096, "DISK_GB": 100}
@@ -25,15 +28,31 @@ SIZES = {"VCPU": 8, "MEMORY_MB": 4096, "DISK_GB": 100}
 class NovaClient:
     """Calls the scheduler with primitives, as Nova's services do with their objects."""
 
-    def __init__(self, url, exchange="nova", call_monitor_timeout=60, rabbit=None, lock_path=""):
+    def __init__(
+        self,
+        url: str,
+        exchange: str = "nova",
+        call_monitor_timeout: float = 60,
+        rabbit: Mapping[str, Any] | None = None,
+        lock_path: str = "",
+    ) -> None:
         self.transport = foreign.get_transport(url, exchange, threads=4, rabbit=rabbit, lock_path=lock_path)
         target = messaging.Target(topic="scheduler", version="4.0")
         self.client = messaging.get_rpc_client(
             self.transport, target, timeout=CALL_SECONDS, call_monitor_timeout=call_monitor_timeout
         )
 
-    def select(self, spec, uuids, context=None, *, version="4.5", return_objects=True, return_alternates=True):
-        arguments = {
+    def select(
+        self,
+        spec: Primitive,
+        uuids: Sequence[str],
+        context: Mapping[str, Any] | None = None,
+        *,
+        version: str = "4.5",
+        return_objects: bool = True,
+        return_alternates: bool = True,
+    ) -> Any:
+        arguments: dict[str, Any] = {
             "spec_obj": spec,
             "instance_uuids": uuids,
             "return_objects": return_objects,
@@ -41,11 +60,19 @@ class NovaClient:
         }
         return self.call(context, "select_destinations", version=version, **arguments)
 
-    def call(self, context, method, *, version="4.5", namespace=None, **arguments):
+    def call(
+        self,
+        context: Mapping[str, Any] | None,
+        method: str,
+        *,
+        version: str = "4.5",
+        namespace: str | None = None,
+        **arguments: Any,
+    ) -> Any:
         options = {"version": version} | ({"namespace": namespace} if namespace else {})
         return self.client.prepare(**options).call(context or new_context(), method, **arguments)
 
-    def cast_to_all(self, method, *, version="4.2", **arguments):
+    def cast_to_all(self, method: str, *, version: str = "4.2", **arguments: Any) -> None:
         self.client.prepare(fanout=True, version=version).cast(new_context(), method, **arguments)
 
 
@@ -55,7 +82,7 @@ class NovaCloud:
     ``options`` are those of [nova]; ``rabbit`` are those of RabbitMQ, for the worker and its client.
     """
 
-    def __init__(self, url="fake://", rabbit=None, **options):
+    def __init__(self, url: str = "fake://", rabbit: Mapping[str, Any] | None = None, **options: Any) -> None:
         self.store = ShortPollStore("default", namespaces=NAMESPACES)
         self.placement = PlacementApi(self.store)
         self.conf = new_conf()
@@ -72,7 +99,7 @@ class NovaCloud:
         state = {"read_ms": round(self.store.clock_ms()), "interval_ms": 5000, "cells": {}, "all_computes_own": False}
         self.put(namespaces.BRIDGE_NAMESPACE, namespaces.BRIDGE, state)
 
-    def start(self):
+    def start(self) -> Self:
         try:
             self.service.start()
             self.client = NovaClient(self.url, rabbit=self.rabbit, lock_path=self.conf.nova.lock_path)
@@ -81,14 +108,14 @@ class NovaCloud:
             raise
         return self
 
-    def stop(self):
+    def stop(self) -> None:
         if self.is_stopped:
             return
         self.is_stopped = True
         self.service.stop()
         self.service.wait()
 
-    def add_host(self, name, sizes=SIZES, traits=(), **changes):
+    def add_host(self, name: str, sizes: Mapping[str, int] = SIZES, traits: Sequence[str] = (), **changes: Any) -> str:
         """Add a compute node with its provider; return its uuid."""
         provider = self.placement.create(name)
         self.placement.set_inventories(provider, **sizes)
@@ -97,7 +124,7 @@ class NovaCloud:
         self.put("compute_node", f"@api/{provider}", compute_node(**{"service_host": name, "node": name, **changes}))
         return provider
 
-    def set_traits(self, provider, traits):
+    def set_traits(self, provider: str, traits: Sequence[str]) -> None:
         for trait in traits:
             assert self.placement.call("PUT", f"/traits/{trait}").status in (201, 204, 400)
         generation = self.placement.call("GET", f"/resource_providers/{provider}").json["generation"]
@@ -105,20 +132,20 @@ class NovaCloud:
         answer = self.placement.call("PUT", f"/resource_providers/{provider}/traits", body)
         assert answer.status == 200, answer
 
-    def put(self, namespace, name, document):
+    def put(self, namespace: str, name: str, document: Mapping[str, Any]) -> None:
         self.store.put_state(namespace, name, 0, document)
 
-    def follow(self):
+    def follow(self) -> None:
         """Wait until the worker knows all that was stored."""
         replica = self.service._worker.partition_set.partitions.own.replica  # type: ignore[union-attr]
         assert replica.reach(self.store.state.position, 30)
 
-    def select(self, spec, count=1, **options):
+    def select(self, spec: Primitive, count: int = 1, **options: Any) -> tuple[list[str], Any]:
         self.follow()
         uuids = [str(uuid.uuid4()) for _ in range(count)]
         return uuids, self.client.select(spec, uuids, **options)
 
-    def allocations_of(self, consumer):
+    def allocations_of(self, consumer: str) -> tuple[dict[str, dict[str, int]], int | None]:
         """Return what a consumer holds, by provider, and its generation, as Placement's clients read it."""
         answer = self.placement.call("GET", f"/allocations/{consumer}").json
         return {name: entry["resources"] for name, entry in answer["allocations"].items()}, answer.get(
@@ -126,26 +153,26 @@ class NovaCloud:
         )
 
 
-def new_context(**fields):
+def new_context(**fields: Any) -> dict[str, Any]:
     return {"request_id": f"req-{uuid.uuid4()}", "project_id": "p", "user_id": "u", "is_admin": True} | fields
 
 
-def spec(case="plain", **fields):
+def spec(case: str = "plain", **fields: Any) -> Primitive:
     """Return a recorded RequestSpec with other values for these fields."""
-    primitive = copy.deepcopy(queries.RECORDED[case]["primitive"])
+    primitive: Primitive = copy.deepcopy(queries.RECORDED[case]["primitive"])
     primitive["nova_object.data"] |= fields
     return primitive
 
 
-def destination(**fields):
+def destination(**fields: Any) -> Primitive:
     return nova_object("Destination", "1.4", fields)
 
 
-def cell(name=CELL):
+def cell(name: str = CELL) -> Primitive:
     return nova_object("CellMapping", "1.1", {"uuid": name})
 
 
-def nova_object(name, version, fields):
+def nova_object(name: str, version: str, fields: Mapping[str, Any]) -> Primitive:
     return {
         "nova_object.name": name,
         "nova_object.namespace": "nova",
@@ -154,14 +181,15 @@ def nova_object(name, version, fields):
     }
 
 
-def fields_of(selection):
-    return selection["nova_object.data"]
+def fields_of(selection: Primitive) -> dict[str, Any]:
+    fields: dict[str, Any] = selection["nova_object.data"]
+    return fields
 
 
-def hosts_of(selections):
+def hosts_of(selections: Sequence[Sequence[Primitive]]) -> list[list[str]]:
     """Return the service hosts of each instance, the selected one first."""
     return [[fields_of(selection)["service_host"] for selection in row] for row in selections]
 
 
-def allocation_request(selection):
+def allocation_request(selection: Primitive) -> Any:
     return json.loads(fields_of(selection)["allocation_request"])

@@ -2,13 +2,17 @@
 """A spec and Nova's query to Placement in one form, and queries that Nova made."""
 
 import json
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-RECORDED = json.loads((Path(__file__).parent / "recorded_specs.json").read_text())
+from rpcapi import objects
+
+RECORDED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "recorded_specs.json").read_text())
 REMOTE_MANAGED = "COMPUTE_REMOTE_MANAGED_PORTS"  # Nova adds it before it translates the request
 
 
-def of_spec(spec):
+def of_spec(spec: objects.RequestSpec) -> dict[str, Any]:
     """Return the groups and conditions of a spec, without aggregates: Nova adds them to its query later."""
     plain = {
         "resources": spec.resources,
@@ -21,7 +25,7 @@ def of_spec(spec):
     )
 
 
-def of_nova(query):
+def of_nova(query: Mapping[str, Any]) -> dict[str, Any]:
     """Return the same of a query of Nova."""
     groups = {suffix: _group(group) for suffix, group in query["groups"].items()}
     required, forbidden = set(query["root_required"]), set(query["root_forbidden"])
@@ -32,7 +36,13 @@ def of_nova(query):
     return _conditions(groups, query["policy"], required, forbidden, query["same_subtree"])
 
 
-def _conditions(groups, policy, required, forbidden, same_subtree):
+def _conditions(
+    groups: Mapping[str, Mapping[str, Any]],
+    policy: str | None,
+    required: Iterable[str],
+    forbidden: Iterable[str],
+    same_subtree: Iterable[Collection[str]],
+) -> dict[str, Any]:
     return {
         "groups": groups,
         "policy": policy if len(groups) > 2 else None,
@@ -42,7 +52,7 @@ def _conditions(groups, policy, required, forbidden, same_subtree):
     }
 
 
-def _group(fields):
+def _group(fields: Mapping[str, Any]) -> dict[str, Any]:
     in_tree = fields.get("in_tree")
     return {
         "resources": dict(fields.get("resources", {})),

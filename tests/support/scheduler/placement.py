@@ -36,7 +36,8 @@ class Answer(NamedTuple):
     @property
     def error(self) -> dict[str, Any]:
         """The only error in the body."""
-        (error,) = self.json["errors"]
+        errors: list[dict[str, Any]] = self.json["errors"]
+        (error,) = errors
         return error
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker of a deployment with its own namespace, in this process, on the fake transport."""
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from oslo_config import cfg
@@ -19,7 +21,7 @@ from tests.support.scheduler.hosts import SMALL_REQUEST, node
 class RackWorker:
     """A worker with the plugin, its store, and a client."""
 
-    def __init__(self, schema):
+    def __init__(self, schema: Path) -> None:
         self.conf = cfg.ConfigOpts()
         self.conf([], project="gantt", default_config_files=[], default_config_dirs=[])
         scheduler_conf.register_opts(self.conf)
@@ -38,18 +40,18 @@ class RackWorker:
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
         self.claims = claims.ClaimsAPI(self.conf, transport, "default")
 
-    def report(self, host, names, sequence=1, **keys):
+    def report(self, host: str, names: Iterable[str], sequence: int = 1, **keys: Any) -> objects.StatsAnswer:
         nodes = {name: node(**keys) for name in names}
         report = objects.StatsReport.of(
             incarnation=0, register=True, agent="a", sequence=sequence, full=True, nodes=nodes
         )
         return self.scheduler.update_resource_stats(context.new(), host, report)
 
-    def join(self, host, names):
+    def join(self, host: str, names: Iterable[str]) -> None:
         self.report(host, names)
         self.audit(host)
 
-    def audit(self, host):
+    def audit(self, host: str) -> None:
         """Open a host on which nothing runs."""
         empty: dict[str, list[Any]] = {
             key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")
@@ -57,18 +59,18 @@ class RackWorker:
         report = objects.AuditReport.of(host=host, epoch=self.store.state.epoch, **empty)
         self.claims.audit_host(context.new(), report)
 
-    def publish(self, name, version=0, **document):
+    def publish(self, name: str, version: int = 0, **document: Any) -> objects.HostState:
         state = objects.HostState.of(namespace="rack", name=name, version=version, document=document)
         return self.scheduler.update_host_state(context.new(), state, "rackd")
 
-    def caught_up(self):
+    def caught_up(self) -> None:
         assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)  # type: ignore[union-attr]
 
-    def select(self, **resources):
+    def select(self, **resources: int) -> str:
         self.caught_up()
         spec = objects.RequestSpec.of(resources=resources or SMALL_REQUEST)
         uuid = context.new().request_id.removeprefix("req-")
         return self.scheduler.select_destinations(context.new(), spec, [uuid]).host(0)
 
-    def enable(self, *filters):
+    def enable(self, *filters: str) -> None:
         self.conf.set_override("enabled_filters", ["ComputeFilter", *filters], group="filter_scheduler")

@@ -67,35 +67,38 @@ class RecordedMachine(RuleBasedStateMachine):
 
 
 Condition = Callable[[Any], object]
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 def always(_state: RecordedMachine) -> bool:
     return True
 
 
-def rule(condition: Condition = always, **strategies: Any) -> Callable[[Callable[..., None]], Any]:
+def rule(condition: Condition = always, **strategies: Any) -> Decorator:
     """Return a decorator of rules whose steps are recorded; ``condition``: on the machine, for the step to run."""
 
-    def decorate(function: Callable[..., None]) -> Any:
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def run(state: RecordedMachine, *values: Any, **arguments: Any) -> None:
             if condition(state):  # a kept example may have been recorded with other code
                 state.run_step(function, *values, **arguments)
 
-        return stateful.precondition(lambda machine: bool(condition(machine)))(stateful.rule(**strategies)(run))
+        as_rule: Decorator = stateful.rule(**strategies)
+        return stateful.precondition(lambda machine: bool(condition(machine)))(as_rule(run))
 
     return decorate
 
 
-def initialize(**strategies: Any) -> Callable[[Callable[..., None]], Any]:
+def initialize(**strategies: Any) -> Decorator:
     """Return a decorator of the rule that begins an example."""
 
-    def decorate(function: Callable[..., None]) -> Any:
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def run(state: RecordedMachine, **arguments: Any) -> None:
             state.run_step(function, **arguments)
 
-        return stateful.initialize(**strategies)(run)
+        as_first: Decorator = stateful.initialize(**strategies)
+        return as_first(run)
 
     return decorate
 
