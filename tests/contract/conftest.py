@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.bus.bus_peer import TRANSPORTS, Ending, Peers
+from tests.support.run_order import RABBITMQ, unit_of
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +21,7 @@ def url(request: pytest.FixtureRequest) -> str:
     if request.param == "embedded":
         return str(request.getfixturevalue("redis_server").bus_url())
     if request.param == "rabbit":
+        assert unit_of(request.node.nodeid) == RABBITMQ, "run_order.py does not know that this file uses RabbitMQ"
         return str(request.getfixturevalue("rabbit_node").url())
     return "fake:///"
 

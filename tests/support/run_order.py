@@ -20,9 +20,10 @@ LONGEST = "tests/functional/systemd/"  # minutes, most of them to make its machi
 LAST_WAITING = 0.8
 
 # Tests with these fixtures use a RabbitMQ node of the process, which takes five seconds of a core to start; contract
-# tests do by the fixture of their transports.
+# tests do by the peers of their transports.
 RABBITMQ_FIXTURES = re.compile(r"\b(?:rabbit_node|managed_rabbit)\b")
 CONTRACT = "tests/contract/test_"
+CONTRACT_FIXTURES = re.compile(rf"{RABBITMQ_FIXTURES.pattern}|\bpeers: Peers\b")
 RABBITMQ = "tests that share a RabbitMQ node"
 
 FIRST_WORKER = "gw0"
@@ -67,9 +68,8 @@ def unit_of(nodeid: str) -> str:
 
 @functools.cache
 def _unit_of_file(file: str) -> str:
-    path = CHECKOUT / file
-    uses_node = file.startswith(CONTRACT) or (path.is_file() and RABBITMQ_FIXTURES.search(path.read_text()))
-    return RABBITMQ if uses_node else file
+    path, fixtures = CHECKOUT / file, CONTRACT_FIXTURES if file.startswith(CONTRACT) else RABBITMQ_FIXTURES
+    return RABBITMQ if path.is_file() and fixtures.search(path.read_text()) else file
 
 
 def spread(items: Sequence[pytest.Item]) -> list[pytest.Item]:

@@ -55,6 +55,11 @@ def test_files_that_share_a_rabbitmq_node_are_one_unit_after_the_longest() -> No
     assert [item.nodeid for item in spread(items)] == nodeids(longest, contract, notifications, fence)
 
 
+def test_contract_files_without_the_shared_node_are_units_of_their_own() -> None:
+    files = [f"tests/contract/test_{name}.py" for name in ("objects", "transport_rabbit", "placement_databases")]
+    assert [unit_of(f"{file}::test") for file in files] == files
+
+
 def test_fixtures_of_rabbitmq_nodes_have_the_names_that_are_searched_for() -> None:
     nodes = {name for name in vars(conftest) if "rabbit" in name and not name.startswith("make")}
     assert {name for name in nodes if RABBITMQ_FIXTURES.fullmatch(name)} == {"rabbit_node", "managed_rabbit"}
