@@ -43,8 +43,7 @@ class ProviderStore(VerbRunner, Protocol):
 
     def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the generation of each id, existing or not, in order. More than READ_AT_ONCE are several reads."""
-        for provider in ids:
-            validation.check_name(provider)
+        checks.check_ids(ids)
         generations: dict[str, int] = {}
         for batch in paging.batches(ids, READ_AT_ONCE):
             generations |= self._read(providing.read_generations, batch)

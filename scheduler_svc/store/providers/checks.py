@@ -30,8 +30,10 @@ _TRAIT = re.compile(r"[A-Z0-9_]{1,255}")
 _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 
 
-def check_ids(ids: Sequence[str], most: int) -> None:
-    if len(ids) > most:
+def check_ids(ids: Sequence[str], most: int | None = None) -> None:
+    if isinstance(ids, str):  # type checkers take it for a sequence of ids
+        raise validation.refuse(f"providers must be given as a list of ids, not as the text {ids!r:.80}")
+    if most is not None and len(ids) > most:
         raise validation.refuse(f"a call may contain at most {most} providers, got {len(ids)}; split it")
     for provider in ids:
         validation.check_name(provider)

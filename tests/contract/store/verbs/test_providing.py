@@ -81,6 +81,12 @@ def test_unknown_providers_are_left_out(partition: StorePartition) -> None:
     assert partition.store.read_generations([]) == {}
 
 
+@pytest.mark.parametrize("verb", ["read_providers", "read_generations"])
+def test_a_text_is_no_list_of_ids(partition: StorePartition, verb: str) -> None:
+    with pytest.raises(errors.InvalidRequest, match="a list of ids, not as the text '@api/pool'"):
+        getattr(partition.store, verb)(POOL)
+
+
 def test_generation_counts_exactly_the_changes_that_increase_it(partition: StorePartition) -> None:
     make_pool(partition)
     generations = []
