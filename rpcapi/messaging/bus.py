@@ -15,7 +15,6 @@ from rpcapi.access.callers import access_of
 from rpcapi.conf import register_groups
 from rpcapi.conf import rpc as rpc_conf
 from rpcapi.conf import transport as transport_conf
-from rpcapi.messaging import green
 from rpcapi.messaging.authorization import AuthorizingDispatcher
 from rpcapi.messaging.dispatch import StrictDispatcher, StrictServer
 from rpcapi.messaging.drivers import opts as bus_opts
@@ -169,9 +168,24 @@ def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.
     return target(exchange=f"{transport.conf.control_exchange}-{service}")
 
 
-def get_client(transport: RPCTransport, target: messaging.Target, **options: Any) -> messaging.RPCClient:
-    """Return a client with oslo.messaging's options; without `timeout` (seconds), `rpc_response_timeout` applies."""
-    return messaging.get_rpc_client(transport, exchange_of(transport, target), **options)
+def get_client(
+    transport: RPCTransport,
+    target: messaging.Target,
+    *,
+    timeout: float | None = None,
+    serializer: messaging.Serializer | None = None,
+    version_cap: str | None = None,
+    call_monitor_timeout: float | None = None,
+) -> messaging.RPCClient:
+    """Return a client; without `timeout` (seconds), `rpc_response_timeout` applies."""
+    return messaging.get_rpc_client(
+        transport,
+        exchange_of(transport, target),
+        timeout=timeout,
+        serializer=serializer,
+        version_cap=version_cap,
+        call_monitor_timeout=call_monitor_timeout,
+    )
 
 
 def get_server(
@@ -186,8 +200,6 @@ def get_server(
     Only methods with `rpcapi.endpoint.expose` are callable. On a bus that authenticates senders, gantt's services
     accept only the callers in rpcapi.access.callers.
     """
-    # oslo.messaging warns about any explicit executor, even its default.
-    executor_option = {"executor": executor} if executor and executor != green.executor() else {}
     target = exchange_of(transport, target)
     access = access_of(target.topic.partition(".")[0])
     senders = getattr(transport._driver, "senders", None)
@@ -195,4 +207,4 @@ def get_server(
         dispatch = StrictDispatcher(endpoints, serializer)
     else:
         dispatch = AuthorizingDispatcher(endpoints, serializer, access=access, directory=senders)
-    return StrictServer(transport, target, dispatch, **executor_option)
+    return StrictServer(transport, target, dispatch, executor)

@@ -12,6 +12,7 @@ from typing import Any
 import oslo_messaging as messaging
 from oslo_messaging.rpc import dispatcher
 from oslo_messaging.rpc.server import RPCServer
+from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors
 from rpcapi.messaging import green
@@ -100,8 +101,14 @@ def is_monitor_interval(seconds: Any) -> bool:
 class StrictServer(RPCServer):
     """oslo.messaging's RPC server with gantt's thread pool and tracebacks for bugs only."""
 
-    def __init__(self, transport: Any, target: messaging.Target, *args: Any, **options: Any) -> None:
-        super().__init__(transport, target, *args, **options)
+    def __init__(
+        self,
+        transport: RPCTransport,
+        target: messaging.Target,
+        dispatch: StrictDispatcher,
+        executor: str | None = None,
+    ) -> None:
+        super().__init__(transport, target, dispatch, executor)
         if self.executor_type == green.THREADING:
             self._executor_cls = functools.partial(ThreadPool, name=f"rpc {target.topic}")
 
