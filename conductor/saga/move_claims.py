@@ -66,7 +66,7 @@ def _change(
     saga_pass: SagaPass,
     instances: Sequence[InstanceRecord],
     method_of: Callable[[ClaimsAPI], MoveMethod],
-    apply: Callable[[SagaPass, InstanceRecord, str], InstanceRecord],
+    apply: Callable[[SagaPass, InstanceRecord, str, str | None], InstanceRecord],
 ) -> list[InstanceRecord]:
     def partition_of(instance: InstanceRecord) -> str:
         return instance.move.source_partition or saga_pass.clients.partition
@@ -81,15 +81,16 @@ def _change(
         change = method_of(saga_pass.clients.claims_of(partition))
         try:
             saga_pass.check_stores(group)
-            answers = change(saga_pass.context(), refs, [instance.move.uuid for instance in group]).answers
+            result = change(saga_pass.context(), refs, [instance.move.uuid for instance in group])
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             changed += [saga_pass.retry_later(instance, error) for instance in group]
             continue
-        changed += [apply(saga_pass, instance, answer) for instance, answer in zip(group, answers, strict=True)]
+        rows = zip(group, result.answers, result.migrations or [None] * len(group), strict=True)
+        changed += [apply(saga_pass, instance, answer, migration) for instance, answer, migration in rows]
     return changed
 
 
-def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> InstanceRecord:
+def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str, migration: str | None) -> InstanceRecord:
     if answer == Answer.CONFIRMED and instance.status == InstanceStatus.DELETING:
         # The move may have begun before: end its destination first.
         return set_step(instance, SagaStep.ABORT, attempt=instance.next_attempt, host=None)
@@ -97,13 +98,26 @@ def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> Instan
         return moves.select_next(instance)
     if answer in UNDECIDED:
         return saga_pass.retry_later(instance, answer)
+    if answer == Answer.CONFLICT and migration is not None and saga_pass.is_certain(instance):
+        return _end_earlier(saga_pass, instance, migration)
     if answer in ENDED_ANSWERS and answer not in (Answer.UNKNOWN, Answer.ENDED):
         return moves.lose_claim(instance, LOST, f"its claim was {answer}")
     # This migration will never hold the claim, but the instance may. Step SETTLE reads its claims.
     return moves.settle_returned(instance, f"its claim could not move: {answer}")
 
 
-def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> InstanceRecord:
+def _end_earlier(saga_pass: SagaPass, instance: InstanceRecord, migration: str) -> InstanceRecord:
+    """End the earlier move of a source, which has ended by the record; the partition forgot that."""
+    source = instance.move
+    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[source.source_attempt])
+    try:
+        saga_pass.clients.claims_of(source.source_partition).end_moves(saga_pass.context(), refs, [migration])
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+    return saga_pass.retry_later(instance, f"its claim was the source of migration {migration}")
+
+
+def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str, _migration: str | None) -> InstanceRecord:
     if answer == Answer.CONFIRMED:
         return moves.resume(instance)
     if answer in UNDECIDED:

@@ -569,6 +569,11 @@ def _begin_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         yield _outcome("begins the move", state, deleted if is_deleting else to.select_next(record))
     elif answer in UNDECIDED:
         yield _outcome("waits for the claim to be moved", state, record)
+    elif answer == "conflict" and record.is_certain:
+        moved = verbs.source_claim(store)
+        assert moved is not None
+        store, _answer = verbs.end_move(store, moved.attempt, moved.move)
+        yield _outcome("ends an earlier move", state.with_store(store), record)
     elif answer in ENDED and answer not in ("unknown", "ended"):
         yield _outcome("has lost its claim", state, to.lose_claim(record, "lost"))
     else:
