@@ -170,3 +170,20 @@ def test_a_batch_has_no_more_instances_than_fit(callers: Callers) -> None:
     callers.backend.release.set()
     assert [future.result(SECONDS).host(0) for future in futures] == [f"host-of-r{number}" for number in range(3)]
     assert sorted(callers.backend.batches()[CALLS_AT_ONCE:]) == [["r0"], ["r1"], ["r2"]]
+
+
+def test_selections_sent_in_one_call_have_their_own_moves(callers: Callers) -> None:
+    move = {"role": "destination", "migration": str(uuid.uuid4()), "source_attempt": 1}
+    futures = [callers.select(name, moves=[move] if name == "b" else ()) for name in "abc"]
+    callers.backend.release.set()
+    assert [future.result(SECONDS).host(0) for future in futures] == [f"host-of-{name}" for name in "abc"]
+    assert callers.backend.calls[-1][2]["requests"].moves == [[], [move], []]
+
+
+def test_selections_sent_alone_have_their_moves(callers: Callers) -> None:
+    move = {"role": "destination", "migration": str(uuid.uuid4()), "source_attempt": 1}
+    callers.backend.failures = [errors.InvalidCount("too many", most=1)]
+    futures = [callers.select(name, moves=[move]) for name in "ab"]
+    callers.backend.release.set()
+    assert [future.result(SECONDS).host(0) for future in futures] == ["host-of-a", "host-of-b"]
+    assert [values["moves"] for _, _, values in callers.backend.calls[-2:]] == [[move]] * 2

@@ -4,6 +4,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef, ClaimResult, IntentResult
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
+from tests.contract.store.verbs.pool_allocations import accepted, disk, partition_with_pool, put
 from tests.support.store.store_partition import LONG_MS, SMALL, StorePartition, intent, running
 
 REF, NEXT = ClaimRef("c1", 1), ClaimRef("c1", 2)
@@ -501,3 +503,141 @@ def test_anti_affinity_counts_the_source_until_its_end(partition: StorePartition
     assert partition.store.group_hosts("g1") == {"h1": 1}
     partition.store.release("h1", [REF])
     assert partition.store.group_hosts("g1") == {}
+
+
+def test_late_attempt_of_another_move_is_a_conflict(hosts: StorePartition) -> None:
+    hosts.hold("c2", "h2", attempt=4, move=("m1", 2))
+    assert hosts.prepare("c2", "h3", attempt=3, move=("m2", 2)).answer is Answer.CONFLICT
+    assert hosts.prepare("c2", "h3", attempt=3, move=("m1", 2)).answer is Answer.ENDED
+
+
+def test_destination_of_an_ended_move_is_not_prepared(moving: StorePartition) -> None:
+    end(moving)
+    moving.store.release("h1", [REF])
+    assert moving.prepare("c1", "h2", attempt=2, move=("m1", 1)).answer is Answer.CONFLICT
+
+
+def test_prepare_waits_while_an_end_of_another_move_is_an_orphan(moved: StorePartition) -> None:
+    audit(moved, "h1", grace_ms=LONG_MS)
+    assert moved.prepare("c1", "h3", attempt=3, move=("m2", 2)).answer is Answer.CLOSED
+
+
+def test_source_gets_no_destination_of_another_move(moving: StorePartition) -> None:
+    assert moving.prepare("c1", "h2", attempt=2, move=("m2", 1)).answer is Answer.CONFLICT
+    assert roles(moving) == {REF: ("m1", "source", "m1")}
+
+
+def test_attempt_outside_a_move_may_replace_a_destination(hosts: StorePartition) -> None:
+    hosts.prepare("c2", "h2", attempt=4, move=("m2", 2))
+    assert hosts.prepare("c2", "h3", attempt=5, replaces=4).answer is Answer.PREPARED
+
+
+def test_attempt_with_another_source_is_no_repetition(hosts: StorePartition) -> None:
+    hosts.prepare("c2", "h2", attempt=4, move=("m2", 2))
+    assert hosts.prepare("c2", "h3", attempt=4, move=("m2", 3)).answer is Answer.CONFLICT
+    assert hosts.prepare("c2", "h3", attempt=5, replaces=4, move=("m2", 3)).answer is Answer.CONFLICT
+
+
+def test_claim_at_the_source_of_a_move_is_of_no_other_move(hosts: StorePartition) -> None:
+    hosts.new_epoch()
+    assert hosts.prepare("c1", "h2", attempt=2, move=("m1", 1)).answer is Answer.CONFLICT
+
+
+def test_destination_takes_no_move_of_another_source(moving: StorePartition) -> None:
+    moving.new_epoch()
+    false = replace(destination(ClaimRef("c1", 3), "h3"), source_attempt=2)
+    assert audit(moving, "h3", false, grace_ms=LONG_MS).answers[0].answer is Answer.UNVERIFIED
+    assert roles(moving)[REF] == ("m1", "source", "m1")
+
+
+def test_copy_of_a_prepared_attempt_takes_no_claim_of_another_instance(hosts: StorePartition) -> None:
+    victim = hosts.hold("victim", "h1")
+    hosts.new_epoch()
+    audit(hosts, "h2")
+    assert hosts.prepare("c2", "h2", attempt=2, move=("m1", 1)).answer is Answer.PREPARED
+    false = replace(destination(ClaimRef("c2", 2), "h3"), migration="victim")
+    assert audit(hosts, "h3", false, grace_ms=LONG_MS).answers[0].answer is Answer.UNVERIFIED
+    assert roles(hosts)[victim] == ("victim", "only", None)
+
+
+def test_source_of_an_ended_move_stays_an_only_claim(moving: StorePartition) -> None:
+    end(moving)
+    moving.new_epoch()
+    assert audit(moving, "h1", source()).answers[0].answer is Answer.CONFIRMED
+    assert roles(moving) == {REF: ("c1", "only", None)}
+
+
+def test_source_takes_no_claim_of_another_instance(hosts: StorePartition) -> None:
+    victim = hosts.hold("victim", "h3")
+    hosts.new_epoch()
+    assert audit(hosts, "h1", replace(source(), migration="victim")).answers[0].answer is Answer.CONFIRMED
+    assert roles(hosts) == {REF: ("c1", "only", None), victim: ("victim", "only", None)}
+
+
+def test_source_of_a_later_move_ends_the_destination_of_the_earlier_one(moved: StorePartition) -> None:
+    moved.new_epoch()
+    assert audit(moved, "h1", replace(source(), migration="m2")).answers[0].answer is Answer.CONFIRMED
+    assert roles(moved) == {REF: ("m2", "source", "m2")}
+
+
+def test_source_of_a_later_move_ends_no_destination_that_its_host_reports(moved: StorePartition) -> None:
+    moved.new_epoch()
+    audit(moved, "h2", destination())
+    assert audit(moved, "h1", replace(source(), migration="m2")).answers[0].answer is Answer.CONFIRMED
+    assert roles(moved) == {REF: ("m1", "source", "m1"), NEXT: ("c1", "destination", "m1")}
+
+
+def test_attempt_before_both_ends_of_a_move_is_answered_by_the_destination(hosts: StorePartition) -> None:
+    begin(hosts, ref=hosts.hold("c2", "h2", attempt=2))
+    hosts.hold("c2", "h3", attempt=3, move=("m1", 2))
+    assert hosts.store.find([ClaimRef("c2", 1)])[0].host == "h3"
+
+
+def test_forgotten_claim_that_was_never_confirmed_proves_no_earlier_end(hosts: StorePartition) -> None:
+    hosts.new_epoch()
+    report = running(ClaimRef("c2", 3), "h3", confirmed=False)
+    assert audit(hosts, "h3", report).answers[0].answer is Answer.ABORTED
+    assert audit(hosts, "h2", running(ClaimRef("c2", 2), "h2")).answers[0].answer is Answer.CONFIRMED
+
+
+def test_source_of_a_move_names_no_source_of_an_earlier_one(hosts: StorePartition) -> None:
+    ref = hosts.hold("c2", "h2", attempt=4, move=("m2", 2))
+    assert begin(hosts, "m3", ref).answer is Answer.CONFIRMED
+    (claim,) = hosts.store.claims(consumer="c2")[0]
+    assert (claim.move, claim.source_attempt) == ("m3", None)
+
+
+@pytest.mark.parametrize("move", [("", 1), ("m1", 0), ("m1", 2), ("m1", None)])
+def test_malformed_move_of_an_intent_is_refused(hosts: StorePartition, move: tuple[str, int]) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        hosts.prepare("c1", "h2", attempt=2, move=move)
+
+
+def test_only_claim_after_a_move_names_no_source(moved: StorePartition) -> None:
+    moved.store.release("h1", [REF])
+    (claim,) = moved.store.claims(consumer="c1")[0]
+    assert (claim.ref, claim.move, claim.source_attempt) == (NEXT, None, None)
+
+
+def test_source_is_not_ended_by_an_attempt_before_its_destination(hosts: StorePartition) -> None:
+    hosts.store.release("h3", [hosts.hold("c2", "h3", attempt=3)])
+    assert hosts.prepare("c2", "h2", attempt=4, move=("m1", 2)).answer is Answer.PREPARED
+    hosts.new_epoch()
+    report = running(ClaimRef("c2", 2), "h1")
+    assert audit(hosts, "h1", report, running(REF, "h1")).answers[0].answer is Answer.CONFIRMED
+
+
+def test_claim_of_the_placement_api_is_no_source(make_partition: Any) -> None:
+    partition = partition_with_pool(make_partition)
+    accepted(partition, put("c1", disk(2)))
+    partition.new_epoch()
+    assert audit(partition, "h1", destination(host="h1"), grace_ms=LONG_MS).answers[0].answer is Answer.UNVERIFIED
+    assert roles(partition)[REF] == ("c1", "only", None)
+
+
+def test_end_of_an_attempt_without_a_claim_proves_no_earlier_one(hosts: StorePartition) -> None:
+    hosts.prepare("c2", "h2", attempt=3, replaces=2)
+    hosts.store.abort([ClaimRef("c3", 2)])
+    hosts.store.release("h2", [ClaimRef("c4", 2)])
+    assert hosts.store.find([ClaimRef("c2", 1)])[0].end is Answer.UNKNOWN
+    assert [hosts.store.find([ClaimRef(name, 1)])[0].answer for name in ("c3", "c4")] == [Answer.UNKNOWN] * 2

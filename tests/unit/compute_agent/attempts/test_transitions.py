@@ -323,3 +323,19 @@ def test_guest_that_starts_off_stays_off_after_a_crash_while_it_was_made(rig: Ag
     restart(rig)
     (guest,) = rig.guests().values()
     assert guest.is_off and rig.conductor.outcomes[REF] == ["stopped"]
+
+
+@pytest.mark.parametrize("role", [None, ClaimRole.SOURCE], ids=["by request", "for a move"])
+def test_guest_that_is_stopped_before_its_creation_is_off_for_its_move(
+    running: AgentRig, role: ClaimRole | None
+) -> None:
+    manager = running.guest_manager
+    assert manager is not None
+    manager.hypervisor.stop(AttemptRef(*REF))
+    manager.journal.advance([AttemptRef(*REF)], Stage.CONFIRMED)
+    running.change(REF, STOP, role)
+    running.queue.settle()
+    attempt = manager.journal.get(AttemptRef(*REF))
+    assert attempt is not None
+    assert attempt.stopped_for == (attempt.migration if role else "")
+    assert bool(attempt.migration) == bool(role)

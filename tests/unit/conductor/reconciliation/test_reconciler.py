@@ -193,3 +193,85 @@ def test_requested_comparison_is_refused_as_a_whole() -> None:
     with pytest.raises(messaging.MessagingTimeout):
         make_reconciler(store, claims).compare([A])
     assert store.get([A, B]) == before
+
+
+class TwoPartitions:
+    """A scheduler of two partitions, which may be down."""
+
+    is_down = False
+
+    def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
+        if self.is_down:
+            raise messaging.MessagingTimeout("no answer")
+        return partition_list(["cell", "west"])
+
+
+def two_partitions(
+    store: MemoryConductorStore, own: FakeClaims, west: FakeClaims, scheduler: TwoPartitions
+) -> RecordReconciler:
+    claims = {"cell": own, "west": west}
+    clients = ServiceClients(scheduler, None, claims.get, "cell")  # type: ignore[arg-type]
+    return RecordReconciler(make_parts(store, clients), 60.0)
+
+
+@pytest.mark.parametrize("by_request", [True, False], ids=["request", "periodic"])
+@pytest.mark.parametrize(
+    ("answer", "certain_epoch", "status", "is_found"),
+    [
+        ("confirmed", 1, InstanceStatus.ERROR, True),
+        ("conflict", 1, InstanceStatus.ERROR, True),
+        ("unknown", 1, InstanceStatus.ERROR, False),
+        ("conflict", 2, InstanceStatus.ERROR, False),
+        ("conflict", 1, InstanceStatus.ACTIVE, False),
+    ],
+)
+def test_uncertain_record_in_error_is_looked_for_in_other_partitions(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    answer: str,
+    certain_epoch: int,
+    status: InstanceStatus,
+    is_found: bool,
+    by_request: bool,
+) -> None:
+    store = store_with({"a" * 36: status}, certain_epoch=certain_epoch)
+    monkeypatch.setattr(store, "epoch", lambda: 2)
+    monkeypatch.setattr(reconciler, "check_uuids", lambda *_arguments: None)
+    own = FakeClaims("confirmed" if status == InstanceStatus.ACTIVE else "unknown", "h1/n")
+    west = FakeClaims(answer, "w1/n")
+    comparison = two_partitions(store, own, west, TwoPartitions())
+    if by_request:
+        comparison.compare(["a" * 36])
+    else:
+        comparison.run_once()
+    record = store.get(["a" * 36])["a" * 36]
+    assert (record.partition, record.step) == (("west", "settle") if is_found else ("cell", "done"))
+
+
+def test_silent_partition_is_called_once_in_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reconciler, "PAGE", 1)
+    store = store_with(dict.fromkeys("ab", InstanceStatus.ERROR), certain_epoch=1)
+    monkeypatch.setattr(store, "epoch", lambda: 2)
+    calls: list[list[str]] = []
+
+    class Silent(FakeClaims):
+        def find_claims(self, ctxt: object, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+            calls.append(list(refs.consumers))
+            raise messaging.MessagingTimeout("no answer")
+
+    comparison = two_partitions(store, FakeClaims("unknown"), Silent("unknown"), TwoPartitions())
+    for comparisons in (1, 2):  # each has two pages
+        while comparison.run_once() == PAGE_PAUSE:
+            pass
+        assert calls == [["a"]] * comparisons
+    assert {record.status for record in store.get(["a", "b"]).values()} == {"ERROR"}
+
+
+def test_records_are_compared_while_the_scheduler_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_with({"a": InstanceStatus.ACTIVE, "b": InstanceStatus.ERROR}, certain_epoch=1)
+    monkeypatch.setattr(store, "epoch", lambda: 2)
+    scheduler = TwoPartitions()
+    scheduler.is_down = True
+    two_partitions(store, FakeClaims("fenced"), FakeClaims("conflict", "w1/n"), scheduler).run_once()
+    assert store.get(["a"])["a"].status == "ERROR"
+    assert store.get(["b"])["b"].partition == "cell"

@@ -3,10 +3,12 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from conductor.reports import intake
+from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from tests.support.conductor.ledger import PARTITION, TTL_MS
@@ -109,36 +111,21 @@ def test_records_from_an_earlier_migration_follow_the_later_one(step: str) -> No
     cluster.check(UUIDS)
 
 
-def test_record_in_error_follows_its_claim_to_another_partition() -> None:
-    # Given a server that moved to the other partition and back, and records from the first move
-    cluster = TwoPartitionCluster({"h1/n": 2}, {"w1/n": 1})
-    cluster.conductor()
-    cluster.build(UUIDS)
+@pytest.mark.parametrize("recorded", [None, 7], ids=["no move", "another move"])
+def test_destination_of_an_unknown_move_is_settled_with_its_source(recorded: int | None) -> None:
+    # Given a record with the destination of a move that it does not have
+    cluster = make_cluster()
+    migrate(cluster, 1)
+    record = cluster.record(UUIDS[0])
+    another = recorded and replace(record.move, uuid=migration_of(UUIDS[0], recorded))
+    lost_record = replace(record, status=InstanceStatus.BUILDING, step=SagaStep.SETTLE, migration=another or None)
+    cluster.store.write_without_lease([lost_record], wake=True)
+    # When it settles
     cluster.settle()
-    cluster.migrate(UUIDS[:1], migrations=[migration_of(UUIDS[0], 1)], allow_cross_cell=True)
-    while cluster.record(UUIDS[0]).step != "wait":
-        cluster.work()
-        cluster.hosts.deliver()
-    records = cluster.copy_records()
-    cluster.settle()
-    cluster.confirm(UUIDS[:1])
-    cluster.settle()
-    migrate(cluster, 2)
-    cluster.confirm(UUIDS[:1])
-    cluster.settle()
-    assert cluster.partition_of(UUIDS[0]) == PARTITION
-    cluster.restore_records(records)
-    # When both hosts report that their attempts of the first move have ended
-    for attempt, host in ((1, "h1"), (2, "w1")):
-        report = objects.BuildReport.of(
-            host=host, uuids=UUIDS[:1], attempts=[attempt], outcomes=["gone"], reasons=["it ended"]
-        )
-        intake.record(cluster.conductors[0].parts, CTXT, report)
-    cluster.settle()
-    # Then the next comparison finds the server
-    cluster.compare()
-    cluster.settle()
-    assert (cluster.statuses(UUIDS[:1]), cluster.record(UUIDS[0]).host) == (["ACTIVE"], "h1/n")
+    # Then the move waits for confirm or revert again
+    assert cluster.statuses(UUIDS[:1]) == ["VERIFY_RESIZE"]
+    migration = cluster.migration(UUIDS[0])
+    assert (migration.uuid, migration.source_host) == (migration_of(UUIDS[0], 1), "h1/n")
     cluster.check(UUIDS)
 
 

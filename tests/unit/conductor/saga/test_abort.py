@@ -2,6 +2,7 @@
 """The step ABORT: the claims of a deleted or failed instance end, unless its host owns one."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import oslo_messaging as messaging
@@ -98,3 +99,17 @@ def test_partitions_are_called_separately_and_an_outage_delays_only_its_own() ->
 
 def test_reason_of_a_failure_is_kept() -> None:
     assert finish_aborted(instance(**FAILED)).reason == "No valid host"
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+@pytest.mark.parametrize("is_certain", [True, False], ids=["certain", "uncertain"])
+def test_later_attempt_after_a_failed_selection_is_settled_if_the_record_is_uncertain(
+    attempt: int, is_certain: bool
+) -> None:
+    claim = {"consumer": "a", "attempt": 5, "host": "h/n", "role": "only", "migration": None}
+    answers = {attempt: ("conflict", "h/n")}
+    scripted = FakeClaims(lambda consumer, number: answers.get(number, ("unknown", None)), [claim])
+    saga_pass = replace(make_pass(scripted), may_repeat=False)
+    record = instance(**FAILED, certain_epoch=saga_pass.epoch - (not is_certain))
+    (changed,) = abort(saga_pass, [record])
+    assert (changed.step, changed.status) == (("abort", "ERROR") if is_certain else ("settle", "BUILDING"))

@@ -135,3 +135,25 @@ def test_invalid_request_fails_alone_in_a_batch(worker, values):
     requests, answers = ask(worker, 1, 1, **values)
     assert answers.codes == ["invalid_request", None]
     give_back(worker, requests)
+
+
+MOVE = {"role": "destination", "migration": "00000000-0000-4000-8000-000000000001", "source_attempt": 1}
+
+
+def ends(worker):
+    return {claim.consumer: (claim.migration, claim.source_attempt) for claim in worker.store.claims()[0]}
+
+
+def test_requests_of_a_batch_have_moves_of_their_own(worker):
+    requests, _answers = ask(worker, 1, 1, attempts=[2, 2], moves=[[], [MOVE]])
+    assert ends(worker) == {requests.uuids[0][0]: (None, None), requests.uuids[1][0]: (MOVE["migration"], 1)}
+    worker.claims.abort_claims(context.new(), worker.refs([uuids[0] for uuids in requests.uuids], 2))
+
+
+def test_selected_claim_has_its_move(worker):
+    spec, uuids = objects.RequestSpec.of(resources={"VCPU": 1}), [str(uuid.uuid4())]
+    worker.scheduler.select_destinations(context.new("p", "u"), spec, uuids, 2, moves=[MOVE])
+    assert ends(worker) == {uuids[0]: (MOVE["migration"], 1)}
+    (claim,) = worker.claims.list_claims(context.new(), consumer=uuids[0]).claims
+    assert (claim["role"], claim["source_attempt"]) == ("destination", 1)
+    worker.claims.abort_claims(context.new(), worker.refs(uuids, 2))

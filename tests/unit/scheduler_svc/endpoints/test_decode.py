@@ -153,3 +153,38 @@ def test_running_claims_of_an_audit(state, confirmed):
 def test_malformed_running_claim_is_refused(report, why):
     with pytest.raises(errors.MalformedObject, match=why):
         decode.running(report)
+
+
+def test_running_claim_has_its_end_of_a_move():
+    (running,) = decode.running(audit_report(OWNER | MOVE))
+    assert (running.role, running.migration, running.source_attempt) == ("destination", MOVE["migration"], 1)
+    (running,) = decode.running(audit_report(OWNER | {"role": "source", "migration": MOVE["migration"]}))
+    assert (running.role, running.migration, running.source_attempt) == ("source", MOVE["migration"], None)
+
+
+def test_intent_has_the_move_of_its_destination():
+    spec = objects.RequestSpec.of(resources={"VCPU": 1})
+    intents = objects.ClaimIntents.of(
+        spec=spec,
+        consumers=["c1"],
+        attempts=[2],
+        replaces=[None],
+        candidates=[["h1"]],
+        epoch=1,
+        position=1,
+        moves=[MOVE],
+    )
+    (intent,) = decode.intents(intents)
+    assert (intent.migration, intent.source_attempt) == (MOVE["migration"], 1)
+
+
+@pytest.mark.parametrize("role", ["only", "source"])
+def test_move_of_a_new_attempt_is_that_of_a_destination(role):
+    with pytest.raises(errors.InvalidRequest):
+        decode.moves([{"role": role, "migration": MOVE["migration"]}], 1)
+
+
+@pytest.mark.parametrize("owner", [{}, {"role": "only"}])
+def test_running_claim_with_a_migration_needs_a_role(owner):
+    with pytest.raises(errors.MalformedObject):
+        decode.running(audit_report(OWNER | {"migration": MOVE["migration"]} | owner))
