@@ -109,10 +109,8 @@ class RecordReconciler(BackgroundLoop):
                 if (update := compared_record(claim.instance, result.answer, result.host, result.migration)) is not None
             ]
         changed = {update.uuid for update in updates}
-        self._silent.clear()
-        updates += self._find_elsewhere(
-            [record for record in compared if record.status == InstanceStatus.ERROR and record.uuid not in changed]
-        )
+        resting = [record for record in compared if record.status in WITHOUT_CLAIM and record.uuid not in changed]
+        updates += self._find_elsewhere(resting, set())
         self._write(compared, updates)
 
     def _compare(self, instances: Sequence[InstanceRecord]) -> None:
@@ -121,7 +119,7 @@ class RecordReconciler(BackgroundLoop):
         moved = [record for record in instances if record.open_migration is not None and record.uuid not in changed]
         updates += [update for group in _by_partition(moved, _source_claim) for update in self._updates(*group)]
         resting = [record for record in instances if record.status in WITHOUT_CLAIM and record.uuid not in changed]
-        updates += self._find_elsewhere(resting)
+        updates += self._find_elsewhere(resting, self._silent)
         self._write(instances, updates)
 
     def _write(self, instances: Sequence[InstanceRecord], updates: Sequence[InstanceRecord]) -> None:
@@ -147,8 +145,11 @@ class RecordReconciler(BackgroundLoop):
             )
             return []
 
-    def _find_elsewhere(self, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-        """Return the uncertain records of instances that another partition has under this or a later attempt."""
+    def _find_elsewhere(self, instances: Sequence[InstanceRecord], silent: set[str]) -> list[InstanceRecord]:
+        """Return uncertain records whose attempt, or a later one, is live in another partition.
+
+        Skips the ``silent`` partitions, and adds those that do not answer.
+        """
         epoch = self._parts.store.epoch()
         doubtful = [_own_claim(record) for record in instances if record.certain_epoch != epoch]
         if not doubtful:
@@ -162,21 +163,17 @@ class RecordReconciler(BackgroundLoop):
             return []
         for partition in partitions:
             claims = [claim for claim in doubtful if (claim.partition or clients.partition) != partition]
-            for instance in self._live_in(partition, claims):
-                updates[instance.uuid] = settle_claims(replace(instance, partition=partition))
+            if not claims or partition in silent:
+                continue
+            try:
+                rows = self._find(partition, claims)
+            except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+                silent.add(partition)
+                LOG.warning("Comparison with partition %s failed; retrying: %s", partition, summarize_error(error))
+                continue
+            live = [claim.instance for claim, result in rows if result.answer in (Answer.CONFIRMED, Answer.CONFLICT)]
+            updates |= {record.uuid: settle_claims(replace(record, partition=partition)) for record in live}
         return list(updates.values())
-
-    def _live_in(self, partition: str, claims: Sequence[_Claim]) -> list[InstanceRecord]:
-        """Return the instances of which a partition has these or later attempts; a silent partition is asked once."""
-        if not claims or partition in self._silent:
-            return []
-        try:
-            rows = self._find(partition, claims)
-        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-            self._silent.add(partition)
-            LOG.warning("Comparison with partition %s failed; it is repeated: %s", partition, summarize_error(error))
-            return []
-        return [claim.instance for claim, result in rows if result.answer in (Answer.CONFIRMED, Answer.CONFLICT)]
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> list[tuple[_Claim, ClaimAnswerRow]]:
         refs = [(claim.instance.uuid, claim.attempt) for claim in claims]
@@ -232,7 +229,7 @@ def _is_forgotten_source(claim: _Claim, result: ClaimAnswerRow) -> bool:
     return (
         claim.attempt != claim.instance.attempt
         and result.answer == Answer.CONFIRMED
-        and (result.migration != claim.instance.move.uuid)
+        and result.migration != claim.instance.move.uuid
     )
 
 

@@ -45,6 +45,13 @@ def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, 
     return None
 
 
+def end_move(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int, migration: str) -> str:
+    """Make the claim on a source its instance's only one again; return the answer. Raises the errors of its call."""
+    refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[attempt])
+    (answer,) = saga_pass.clients.claims_of(partition).end_moves(saga_pass.context(), refs, [migration]).answers
+    return str(answer)
+
+
 def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> ClaimAnswerRow:
     return find(saga_pass, instance.move.source_partition, instance.uuid, instance.move.source_attempt)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from conductor.parts import NO_ANSWER_ERRORS
-from conductor.saga import moves
+from conductor.saga import claims, moves
 from conductor.saga.claims import ENDED_ANSWERS, find_elsewhere
 from conductor.saga.evacuations import LOST
 from conductor.saga.saga_pass import SagaPass
@@ -109,9 +109,8 @@ def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str, migration
 def _end_earlier(saga_pass: SagaPass, instance: InstanceRecord, migration: str) -> InstanceRecord:
     """End the earlier move of a source, which has ended by the record; the partition forgot that."""
     source = instance.move
-    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[source.source_attempt])
     try:
-        saga_pass.clients.claims_of(source.source_partition).end_moves(saga_pass.context(), refs, [migration])
+        claims.end_move(saga_pass, source.source_partition, instance.uuid, source.source_attempt, migration)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     return saga_pass.retry_later(instance, f"its claim was the source of migration {migration}")

@@ -10,7 +10,7 @@ from conductor.saga import cast, claims, evacuations, moves, unknown_moves
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, end_attempt, set_numbered_step, set_step, without_loss
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
-from rpcapi import errors, objects
+from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
 
@@ -93,9 +93,7 @@ def _settle_unknown_move(
 def _end_move(
     saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any], migration: str
 ) -> InstanceRecord | None:
-    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[claim["attempt"]])
-    client = saga_pass.clients.claims_of(instance.partition)
-    (answer,) = client.end_moves(saga_pass.context(), refs, [migration]).answers
+    answer = claims.end_move(saga_pass, instance.partition, instance.uuid, claim["attempt"], migration)
     return None if answer == Answer.CONFIRMED else saga_pass.retry_later(instance, f"its claim is {answer}")
 
 

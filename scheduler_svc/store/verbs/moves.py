@@ -43,8 +43,8 @@ def _refusal(partition: PartitionState, claim: Claim, migration: str) -> Answer 
         return answer_of(claim.state)
     if partition.end_of(ClaimRef(migration, MIGRATION_ATTEMPT)) is not None:
         return Answer.ENDED
-    has_source = claim.ref.consumer in partition.sources  # the claim itself, or that of another attempt
-    return Answer.CONFLICT if has_source or migration in partition.claims else None
+    is_moving = claim.ref.consumer in partition.sources
+    return Answer.CONFLICT if is_moving or migration in partition.claims else None
 
 
 def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int) -> ClaimResult:

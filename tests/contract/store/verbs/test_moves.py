@@ -199,9 +199,9 @@ def test_host_that_names_what_is_no_migration_of_its_instance_is_not_believed(
         *({"source_attempt": attempt} for attempt in (None, 0, 2)),
     ],
 )
-def test_audit_with_a_malformed_move_is_refused(hosts: StorePartition, changes: dict[str, object]) -> None:
+def test_audit_with_a_malformed_move_is_refused(hosts: StorePartition, changes: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidRequest):
-        audit(hosts, "h2", replace(destination(), **changes))  # type: ignore[arg-type]
+        audit(hosts, "h2", replace(destination(), **changes))
 
 
 def test_destination_needs_no_source_in_its_partition(hosts: StorePartition) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from compute_agent.attempt import AttemptRef, Stage
+from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.saga import REMIND_MS
 from rpcapi.objects.transition import END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
@@ -36,6 +37,15 @@ def stop_source(rig: AgentRig) -> None:
     """Deliver the message that stops the guest to move."""
     rig.change(REF, STOP, ClaimRole.SOURCE)
     rig.queue.settle()
+
+
+def lose_before_creation(rig: AgentRig) -> GuestManager:
+    """Lose the guest, which the saga is to create again."""
+    manager = rig.guest_manager
+    assert manager is not None
+    manager.hypervisor.stop(AttemptRef(*REF))
+    manager.journal.advance([AttemptRef(*REF)], Stage.CONFIRMED)
+    return manager
 
 
 def used(rig: AgentRig) -> int:
@@ -219,11 +229,7 @@ def test_claim_of_a_guest_that_the_host_does_not_have_is_released(rig: AgentRig)
 
 @pytest.mark.parametrize("role", [None, ClaimRole.SOURCE], ids=["by request", "for a move"])
 def test_guest_that_is_stopped_before_its_creation_has_a_disk(running: AgentRig, role: ClaimRole | None) -> None:
-    # Given a guest that was lost with its host, and is to be created again
-    manager = running.guest_manager
-    assert manager is not None
-    manager.hypervisor.stop(AttemptRef(*REF))
-    manager.journal.advance([AttemptRef(*REF)], Stage.CONFIRMED)
+    lose_before_creation(running)
     # When it is to be stopped
     running.change(REF, STOP, role)
     running.queue.settle()
@@ -237,10 +243,7 @@ def test_guest_that_is_stopped_before_its_creation_has_a_disk(running: AgentRig,
 
 
 def test_start_overrides_a_stop_before_the_creation(running: AgentRig) -> None:
-    manager = running.guest_manager
-    assert manager is not None
-    manager.hypervisor.stop(AttemptRef(*REF))
-    manager.journal.advance([AttemptRef(*REF)], Stage.CONFIRMED)
+    lose_before_creation(running)
     running.change(REF, STOP)
     running.change(REF, RUN, ClaimRole.ONLY, number=5)
     running.queue.settle()
@@ -329,10 +332,7 @@ def test_guest_that_starts_off_stays_off_after_a_crash_while_it_was_made(rig: Ag
 def test_guest_that_is_stopped_before_its_creation_is_off_for_its_move(
     running: AgentRig, role: ClaimRole | None
 ) -> None:
-    manager = running.guest_manager
-    assert manager is not None
-    manager.hypervisor.stop(AttemptRef(*REF))
-    manager.journal.advance([AttemptRef(*REF)], Stage.CONFIRMED)
+    manager = lose_before_creation(running)
     running.change(REF, STOP, role)
     running.queue.settle()
     attempt = manager.journal.get(AttemptRef(*REF))
