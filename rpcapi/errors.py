@@ -35,6 +35,8 @@ The annotated fields of a class are the keyword arguments of its constructor, an
         DeadlinePassed
         Conflict
             VersionConflict
+            GroupContradicted
+            GroupInUse
             HostInUse
             HostIsUp
             HostIdentityConflict
@@ -344,6 +346,24 @@ class VersionConflict(Conflict):
     what: str
     version: int
     expected: int
+
+
+class GroupContradicted(Conflict):
+    """Raised when a request names another policy or limit than its server group has."""
+
+    template = "Server group {group} has {what} {recorded}, not {requested}: leave it out, or name another group"
+    group: str
+    what: str
+    recorded: str | int
+    requested: str | int
+
+
+class GroupInUse(Conflict):
+    """Raised when a server group to be deleted has members."""
+
+    template = "Server group {group} has {members} members: delete them first"
+    group: str
+    members: int
 
 
 class HostInUse(Conflict):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from oslo_log import log
 
 from conductor.ownership import check_project
-from conductor.parts import ConductorParts
+from conductor.parts import ConductorParts, answered
 from conductor.store.bounds import OPTIONS
 from conductor.store.records import BuildRequestRecord, make_request_key
 from rpcapi import errors, objects
@@ -38,11 +38,16 @@ def build(
 
     ``names``: Display names, empty or one per instance. ``first_sent``: Unix time in seconds at which the caller first
     sent the request. Raises InvalidRequest (or a subclass, such as CallerRefused for a hint to an instance of another
-    project); InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull or Unavailable (nothing is recorded).
+    project); NotFound or GroupContradicted for the server group; InstanceConflict, QuotaExceeded, DeadlinePassed,
+    StoreFull or Unavailable (nothing is recorded).
     """
     check_spec(spec)
     check_uuids(uuids, parts.max_instances)
     check_names(names, len(uuids))
+    if spec.group_id is not None:
+        get_group = parts.clients.scheduler.get_server_group
+        group = answered("The scheduler", get_group, ctxt, spec.group_id, ctxt.project_id or "")
+        spec = group.apply_to(spec)
     if ctxt.sender_project is not None and spec.hints:
         hinted = parts.store.get(sorted(named_instances(spec.hints)))
         check_project(parts.store, hinted.values(), ctxt.sender_project, "build_instances")

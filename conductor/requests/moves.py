@@ -167,7 +167,7 @@ def _check_target(
     for record in moving:
         spec = instance_spec(record, requests[record.request])
         destination = destination_spec(spec, record.move, clients.partition)
-        specs.append(destination.with_values(group_id=None, group_policy=None, group_max_per_host=1))
+        specs.append(destination.with_values(group_id=None, group_policy=None, group_max_per_host=None))
     check_target(clients, ctxt, target, specs)
 
 

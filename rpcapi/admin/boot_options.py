@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rpcapi.admin import Session
+from rpcapi.admin import Session, groups
 from rpcapi.admin.argument import Argument, parse_pair, parse_pairs, repeatable
 
 if TYPE_CHECKING:
@@ -65,18 +65,17 @@ GROUPS = {
             help="Only this host, or node as host/node; repeatable.",
         ),
         repeatable("--not-host", metavar="NAME", help="Not this host or node; repeatable."),
-        Argument("--group", metavar="ID", help="Server group; its policy is enforced when resources are claimed."),
+        Argument("--group", metavar="ID", help="Server group, by id or name; see `gantt group create`."),
         Argument(
             "--group-policy",
             metavar="POLICY",
-            help="Policy of the group: affinity (all on one node), anti-affinity, soft-affinity or soft-anti-affinity.",
+            help="Policy that the group must have; the request is refused if it has another.",
         ),
         Argument(
             "--group-max-per-host",
             type=int,
-            default=1,
             metavar="N",
-            help="Maximum servers of the group on one node (1).",
+            help="Maximum servers on one node that the group must have.",
         ),
         Argument("--driver", metavar="NAME", help="Scheduler driver, if [scheduler] lets requests choose."),
     ),
@@ -105,12 +104,13 @@ def make_spec(session: Session, args: argparse.Namespace) -> "RequestSpec":
         session.catalog,
         attached_volumes=[volumes.read(texts) for texts in args.volume],
         attached_ports=[ports.read(texts) for texts in args.port],
-        **_placement(args),
+        **_placement(session, args),
     )
 
 
-def _placement(args: argparse.Namespace) -> dict[str, Any]:
+def _placement(session: Session, args: argparse.Namespace) -> dict[str, Any]:
     hints = _hints(args.hint)
+    group = args.group or hints.get("group")
     return {
         "availability_zone": args.az,
         "required_traits": [name for name in args.trait if not name.startswith("!") and "," not in name],
@@ -122,7 +122,7 @@ def _placement(args: argparse.Namespace) -> dict[str, Any]:
         "hints": hints,
         "force_hosts": args.host,
         "ignore_hosts": args.not_host,
-        "group_id": args.group or hints.get("group"),
+        "group_id": None if group is None else groups.find_id(session, group),
         "group_policy": args.group_policy,
         "group_max_per_host": args.group_max_per_host,
         "driver": args.driver,

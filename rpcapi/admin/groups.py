@@ -1,71 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server groups, from the claims of their members."""
+"""Server groups, with the claims of their members."""
 
+import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.admin import Session
 from rpcapi.resources.claims import MIGRATION, GroupPolicy
 
+if TYPE_CHECKING:
+    from rpcapi.objects import ServerGroup
+
+Claims = Sequence[Mapping[str, Any]]
+
 
 class Group(NamedTuple):
-    """Server group with its members' live claims; ``sources`` are claims that moving members leave."""
+    """Server group with its members' live claims; ``sources`` are claims that moving members leave.
+
+    ``claims`` is None if the caller may not read claims.
+    """
 
     id: str
-    policy: str | None
-    claims: Sequence[Mapping[str, Any]]
-    sources: Sequence[Mapping[str, Any]]
+    name: str
+    project: str
+    policy: str
+    max_per_host: int
+    claims: Claims | None
+    sources: Claims
 
     @property
-    def hosts(self) -> dict[str, int]:
+    def hosts(self) -> dict[str, int] | None:
+        if self.claims is None:
+            return None
         return dict(sorted(Counter(claim["host"] for claim in self.claims).items()))
 
     @property
-    def state(self) -> str:
+    def state(self) -> str | None:
         """``split`` for an affinity group on several nodes, ``moving`` during migrations, otherwise ``ok``."""
+        if self.hosts is None:
+            return None
         if self.policy == GroupPolicy.AFFINITY and len(self.hosts) > 1:
             return "split"
         return "moving" if self.sources else "ok"
 
 
-def _claims_of_members(session: Session, host: str | None = None) -> Iterator[Mapping[str, Any]]:
-    for name in session.partitions():
-        for claim in session.list_claims(name, host=host):
-            if claim.get("group_id") is not None:
-                yield claim
+def create_group(
+    session: Session, name: str, policy: str, max_per_host: int = 1, *, project: str | None = None
+) -> "ServerGroup":
+    """Create a server group of a project (None: the session's); raises InvalidSpec, QuotaExceeded."""
+    from rpcapi.objects import ServerGroup  # noqa: PLC0415 - lazy, see Session
+
+    values = {"name": name, "project": project or session.project, "policy": policy, "max_per_host": max_per_host}
+    return session.call(session.scheduler.create_server_group, ServerGroup.of(id=str(uuid.uuid4()), **values))
 
 
-def read_groups(session: Session, group_id: str | None = None) -> list[Group]:
-    """Return the groups with claims, sorted by id, optionally only one group."""
-    claims: dict[str, list[Mapping[str, Any]]] = {}
-    for claim in _claims_of_members(session):
-        if group_id in (None, claim["group_id"]):
-            claims.setdefault(claim["group_id"], []).append(claim)
-    members = {key: [claim for claim in group if claim["type"] != MIGRATION] for key, group in claims.items()}
-    sources = {key: [claim for claim in group if claim["type"] == MIGRATION] for key, group in claims.items()}
-    policies = {key: group[0].get("group_policy") for key, group in claims.items()}
-    return [Group(key, policies[key], members[key], sources[key]) for key in sorted(claims)]
+def read_groups(session: Session) -> list[Group]:
+    """Return the groups that the caller may see, by id."""
+    recorded = list(session.list_all(session.scheduler.list_server_groups, "groups"))
+    claims = _claims_by_group(session)
+    return [_with_claims(group, claims) for group in recorded]
 
 
-def find_group(session: Session, group_id: str) -> Group:
-    """Return a group; raises NotFound if it has no claims."""
-    groups = read_groups(session, group_id)
-    if not groups:
-        raise _no_member(group_id)
-    return groups[0]
+def find_group(session: Session, text: str) -> Group:
+    """Return the group with this id, or this name; raises NotFound, InvalidRequest if several have the name."""
+    return _with_claims(_find(session, text), _claims_by_group(session))
 
 
-def _no_member(group_id: str) -> errors.NotFound:
-    return errors.NotFound(what=f"A member of server group {group_id}")
+def find_id(session: Session, text: str) -> str:
+    """Return the id of the group with this id or name; raises like ``find_group``."""
+    return str(_find(session, text).id)
 
 
-def members_of(session: Session, group_id: str) -> list[str]:
+def members_of(session: Session, text: str) -> list[str]:
     """Return the uuids of a group's members; raises NotFound if there are none."""
-    uuids = [claim["consumer"] for claim in find_group(session, group_id).claims]
+    uuids = [claim["consumer"] for claim in find_group(session, text).claims or ()]
     if not uuids:
-        raise _no_member(group_id)
+        raise errors.NotFound(what=f"A member of server group {text}")
     return uuids
 
 
@@ -81,3 +93,44 @@ def affinity_batches(session: Session, host: str, servers: Sequence[Any]) -> lis
         key = ("group", groups[server.uuid]) if server.uuid in groups else ("server", server.uuid)
         batches.setdefault(key, []).append(server)
     return list(batches.values())
+
+
+def _find(session: Session, text: str) -> "ServerGroup":
+    try:
+        group: ServerGroup = session.call(session.scheduler.get_server_group, text)
+        return group
+    except (errors.NotFound, errors.InvalidName):
+        groups = session.list_all(session.scheduler.list_server_groups, "groups", project=session.project)
+        named: list[ServerGroup] = [group for group in groups if group.name == text]
+    if len(named) > 1:
+        raise errors.InvalidRequest(why=f"{len(named)} server groups are named {text}: use an id")
+    if not named:
+        raise errors.NotFound(what=f"Server group {text}")
+    return named[0]
+
+
+def _with_claims(group: "ServerGroup", claims_by_group: Mapping[str, Claims] | None) -> Group:
+    claims = None if claims_by_group is None else claims_by_group.get(group.id, ())
+    return Group(
+        *(group.id, group.name, group.project, group.policy, group.max_per_host),
+        claims=None if claims is None else [claim for claim in claims if claim["type"] != MIGRATION],
+        sources=[claim for claim in claims or () if claim["type"] == MIGRATION],
+    )
+
+
+def _claims_by_group(session: Session) -> dict[str, Claims] | None:
+    """Return the members' claims by group; None if the caller may not read claims."""
+    claims: dict[str, list[Mapping[str, Any]]] = {}
+    try:
+        for claim in _claims_of_members(session):
+            claims.setdefault(claim["group_id"], []).append(claim)
+    except errors.CallerRefused:
+        return None
+    return dict(claims)
+
+
+def _claims_of_members(session: Session, host: str | None = None) -> Iterator[Mapping[str, Any]]:
+    for name in session.partitions():
+        for claim in session.list_claims(name, host=host):
+            if claim.get("group_id") is not None:
+                yield claim

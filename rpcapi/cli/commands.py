@@ -52,6 +52,8 @@ COMMANDS = {
     "quota show": "rpcapi.cli.quota:ShowQuota",
     "partition acknowledge": "rpcapi.cli.partition:AcknowledgeEpoch",
     "partition list": "rpcapi.cli.partition:ListPartitions",
+    "group create": "rpcapi.cli.group:CreateGroup",
+    "group delete": "rpcapi.cli.group:DeleteGroup",
     "group list": "rpcapi.cli.group:ListGroups",
     "group show": "rpcapi.cli.group:ShowGroup",
     "claim list": "rpcapi.cli.claim:ListClaims",

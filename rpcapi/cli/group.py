@@ -7,38 +7,76 @@ from typing import Any
 
 from rpcapi.admin import groups
 from rpcapi.admin.argument import Argument
-from rpcapi.cli.command import CommandOutput, Lister, ShowOne, counts_cell, lines_cell
+from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, attributes, counts_cell, lines_cell
 
-COLUMNS = ("group", "policy", "state", "members", "hosts")
+COLUMNS = ("group", "name", "project", "policy", "state", "members", "hosts")
+_GROUP = Argument("group", metavar="ID", help="The group's id or name.")
+
+
+class CreateGroup(ShowOne):
+    """Create a server group. Its policy never changes, and boots name it by `--group`."""
+
+    ARGUMENTS = (
+        Argument("name", help="Name of the group."),
+        Argument(
+            "--policy",
+            required=True,
+            help="affinity (all on one node), anti-affinity, soft-affinity or soft-anti-affinity.",
+        ),
+        Argument(
+            "--max-per-host",
+            type=int,
+            default=1,
+            metavar="N",
+            help="Maximum members on one node, for anti-affinity (1).",
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
+        group = groups.create_group(self.session, parsed_args.name, parsed_args.policy, parsed_args.max_per_host)
+        return self.dict2columns({"group": group.id, **attributes(group, "name", "project", "policy", "max_per_host")})
 
 
 class ListGroups(Lister):
-    """List server groups with members; an affinity group with members on several nodes is `split`."""
+    """List server groups; an affinity group with members on several nodes is `split`."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         return COLUMNS, [
-            (group.id, group.policy, group.state, len(group.claims), counts_cell(group.hosts))
+            (
+                *(group.id, group.name, group.project, group.policy, group.state),
+                None if group.claims is None else len(group.claims),
+                counts_cell(group.hosts),
+            )
             for group in groups.read_groups(self.session)
         ]
 
 
 class ShowGroup(ShowOne):
-    """Show a server group: its state and its members' hosts."""
+    """Show a server group: its policy, its state and its members' hosts."""
 
-    ARGUMENTS = (Argument("group", metavar="ID", help="The group."),)
+    ARGUMENTS = (_GROUP,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         group = groups.find_group(self.session, parsed_args.group)
         return self.dict2columns(
             {
                 "group": group.id,
-                "policy": group.policy,
-                "state": group.state,
+                **attributes(group, "name", "project", "policy", "max_per_host", "state"),
                 "hosts": counts_cell(group.hosts),
-                "members": lines_cell([_member_line(claim) for claim in group.claims]),
+                "members": lines_cell([_member_line(claim) for claim in group.claims or ()]),
                 "sources": lines_cell([_member_line(claim) for claim in group.sources]),
             }
         )
+
+
+class DeleteGroup(Command):
+    """Delete a server group without members."""
+
+    ARGUMENTS = (_GROUP,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        group_id = groups.find_id(self.session, parsed_args.group)
+        self.session.call(self.session.scheduler.delete_server_group, group_id)
 
 
 def _member_line(claim: Mapping[str, Any]) -> str:

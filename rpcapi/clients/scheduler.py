@@ -130,6 +130,27 @@ class SchedulerAPI:
         """
         return self._backend.call(ctxt, "1.0", "list_catalog", kind=kind, marker=marker, limit=limit)
 
+    def create_server_group(self, ctxt: RequestContext, group: objects.ServerGroup) -> objects.ServerGroup:
+        """Create a server group with the caller's uuid; a repeated call is the same call.
+
+        Raises InvalidRequest, Conflict (the uuid is another group's) or QuotaExceeded (the project has too many).
+        """
+        return self._backend.call(ctxt, "1.0", "create_server_group", group=group)
+
+    def get_server_group(self, ctxt: RequestContext, group_id: str, project: str | None = None) -> objects.ServerGroup:
+        """Return a server group of a project (None: of any that the caller may see); raises NotFound."""
+        return self._backend.call(ctxt, "1.0", "get_server_group", group_id=group_id, project=project)
+
+    def list_server_groups(
+        self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000, *, project: str | None = None
+    ) -> objects.ServerGroupPage:
+        """Return a page of the server groups of a project (None: of all that the caller may see), by id."""
+        return self._backend.call(ctxt, "1.0", "list_server_groups", marker=marker, limit=limit, project=project)
+
+    def delete_server_group(self, ctxt: RequestContext, group_id: str) -> None:
+        """Delete a server group, if the caller has one of this id; raises GroupInUse if it has members."""
+        self._backend.call(ctxt, "1.0", "delete_server_group", group_id=group_id)
+
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
         """Merge ``state.document`` into the document at ``state.version`` and return the new state.
 

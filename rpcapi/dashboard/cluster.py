@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi import objects
+from rpcapi.admin import groups
 from rpcapi.admin.migrations import ENDED_MIGRATIONS, CopyProgress, read_progress
 from rpcapi.admin.session import NO_ANSWER, Session
 from rpcapi.dashboard import decision_log, host_list
@@ -40,6 +41,7 @@ class CachedCluster:
             lambda: decision_log.read(self._reader(), self.partitions.get(), self.decisions.latest), refresh_interval
         )
         self.claims_in_flight = Cached(self._read_claims, refresh_interval)
+        self.groups = Cached(lambda: groups.read_groups(self._reader()), refresh_interval)
         self._migrations = Cached(self._read_migrations, refresh_interval)
         self._progress = Cached(lambda: read_progress(self._reader(), self.migrations() or ()), refresh_interval)
         self.choices = Cached(self._read_choices, refresh_interval)

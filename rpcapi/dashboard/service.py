@@ -13,6 +13,7 @@ from rpcapi.dashboard.application import Dashboard
 from rpcapi.dashboard.cluster import CachedCluster
 from rpcapi.dashboard.decision_pages import DecisionPages
 from rpcapi.dashboard.exporters import Exporters
+from rpcapi.dashboard.group_pages import GroupPages
 from rpcapi.dashboard.host_pages import HostPages
 from rpcapi.dashboard.login_sessions import LoginSessions
 from rpcapi.dashboard.pages import PageRoute
@@ -28,6 +29,7 @@ SHUTDOWN_SECONDS = 5  # for requests in progress at a stop
 
 def make_routes(cluster: CachedCluster, exporters: Exporters, actions: HostActions | None) -> list[PageRoute]:
     status, hosts, decisions = StatusPages(cluster, exporters), HostPages(cluster, actions), DecisionPages(cluster)
+    groups = GroupPages(cluster, has_actions=actions is not None)
     routes = [
         PageRoute("GET", "/", status.overview),
         PageRoute("GET", "/services", status.services),
@@ -36,12 +38,19 @@ def make_routes(cluster: CachedCluster, exporters: Exporters, actions: HostActio
         PageRoute("GET", "/hosts", hosts.show_all),
         PageRoute("GET", "/heat-map", hosts.heat_map),
         PageRoute("GET", "/hosts/(?P<name>.+)", hosts.show),
+        PageRoute("GET", "/groups", groups.show_all),
         PageRoute("GET", "/refusals", decisions.refusals),
         PageRoute("GET", "/decisions", decisions.show_all),
         PageRoute("GET", "/decisions/(?P<request_id>.+)", decisions.show),
         PageRoute("GET", "/dry-run", decisions.dry_run),
     ]
-    return routes if actions is None else [*routes, PageRoute("POST", "/hosts/(?P<name>.+)", actions.change)]
+    if actions is None:
+        return routes
+    return [
+        *routes,
+        PageRoute("POST", "/hosts/(?P<name>.+)", actions.change),
+        PageRoute("POST", "/groups", groups.change),
+    ]
 
 
 def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:

@@ -26,6 +26,7 @@ from rpcapi.objects.quota import ProjectQuota
 from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.objects.selection_batch import SelectionAnswers, SelectionRequests
 from rpcapi.objects.selections import Selections
+from rpcapi.objects.server_group import ServerGroup, ServerGroupPage
 from rpcapi.objects.stats import StatsAnswer, StatsReport
 from rpcapi.objects.store_sizes import StoreSizes
 from rpcapi.objects.transition import GuestTransitions
@@ -64,6 +65,8 @@ __all__ = [
     "SelectionAnswers",
     "SelectionRequests",
     "Selections",
+    "ServerGroup",
+    "ServerGroupPage",
     "StatsAnswer",
     "StatsReport",
     "StoreSizes",

@@ -9,7 +9,7 @@ from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.resources import names, vocabulary
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, POLICIES, RequestGroup
-from rpcapi.validation import documents, hints, topology
+from rpcapi.validation import documents, hints, server_groups, topology
 from rpcapi.validation.rules import (
     Rule,
     anything,
@@ -126,10 +126,10 @@ def _check_hosts(spec: RequestSpec) -> None:
 
 
 def _check_server_group(spec: RequestSpec) -> None:
-    if spec.group_id is None or spec.group_policy is None:
-        raise invalid_spec("a server group needs both its id and its policy")
-    if spec.group_policy != GroupPolicy.ANTI_AFFINITY and spec.group_max_per_host != 1:
-        raise invalid_spec(f"group_max_per_host is allowed for anti-affinity only, not for {spec.group_policy}")
+    if spec.group_id is None:
+        raise invalid_spec("a policy of a server group needs the group's id")
+    if spec.group_policy is not None:
+        server_groups.check_rule(spec.group_policy, spec.group_max_per_host or 1)
 
 
 def _check_unsuffixed_group(spec: RequestSpec) -> None:
@@ -196,7 +196,7 @@ def _check_group_exists(owner: str, suffix: str, spec: RequestSpec) -> None:
 # Checks between fields, each with the fields that make it necessary.
 _CONSISTENCY: Sequence[tuple[Set[str], Callable[[RequestSpec], None]]] = (
     ({"force_hosts"}, _check_hosts),
-    ({"group_id", "group_policy"}, _check_server_group),
+    ({"group_id", "group_policy", "group_max_per_host"}, _check_server_group),
     (
         {"required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates"},
         _check_unsuffixed_group,

@@ -10,7 +10,8 @@ from rpcapi.objects import base
 class RequestSpec(base.GanttObject):
     """Scheduling request, built by the client from flavor and image.
 
-    Server group policy and ``group_max_per_host`` apply to nodes, not to service hosts.
+    A request that names a server group gets the group's policy and ``group_max_per_host``, and may only repeat them.
+    Both apply to nodes, not to service hosts.
 
     Request groups follow rpcapi.resources.groups.RequestGroup. ``resources``, the traits, ``member_of``,
     ``forbidden_aggregates`` and ``in_tree`` form the unsuffixed group. ``groups`` maps each suffix to the mapping of
@@ -45,7 +46,7 @@ class RequestSpec(base.GanttObject):
         "consumer_type": fields.StringField(default="INSTANCE"),
         "group_id": fields.StringField(nullable=True, default=None),
         "group_policy": fields.StringField(nullable=True, default=None),
-        "group_max_per_host": fields.IntegerField(default=1),
+        "group_max_per_host": fields.IntegerField(nullable=True, default=None),
         "any_traits": base.ListField(list, default=[]),
         "member_of": base.ListField(list, default=[]),
         "forbidden_aggregates": base.ListField(str, default=[]),

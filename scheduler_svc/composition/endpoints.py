@@ -18,6 +18,7 @@ from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
+from scheduler_svc.endpoints.server_groups import ServerGroupEndpoint
 from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.host_state.stamps import StampSigner
@@ -66,6 +67,7 @@ def _scheduler_endpoints(
         SelectionEndpoint(
             scheduling.intake,
             scheduling.dry_run,
+            scheduling.groups,
             max_instances=conf.rpc.max_instances,
             max_requests=conf.solver.max_batch,
         ),
@@ -76,6 +78,7 @@ def _scheduler_endpoints(
             lambda: reads.required_keys(scheduling.current.policy.reads),
             StampSigner(conf.scheduler.stamp_key),
         ),
+        ServerGroupEndpoint(scheduling.groups),
         NovaAuditEndpoint(partitions.own.store, milliseconds(conf.nova.build_timeout)),
         DecisionsEndpoint(
             partitions, lambda kind: extensions.list_entries(scheduling.current.policy.driver, kind), worker

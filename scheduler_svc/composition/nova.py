@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import oslo_messaging as messaging
@@ -65,6 +66,7 @@ def _make_server(
         scheduling.intake,
         scheduling.unclaimed,
         lambda: partition_set.partitions.own.replica.table,
+        partial(scheduling.groups.complete, creates=True),
         _options(conf),
     )
     waker = BridgeWaker(partition_set.partitions.own.store)

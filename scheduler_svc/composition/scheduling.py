@@ -15,6 +15,7 @@ from scheduler_svc.scheduling.interfaces import ClaimStore
 from scheduler_svc.scheduling.partition_router import PartitionRouter
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
+from scheduler_svc.scheduling.server_groups import ServerGroups
 from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
@@ -26,6 +27,7 @@ class SchedulingParts:
         partitions = partition_set.partitions
         self.nova_state = _nova_state_age(conf, partitions.own)
         self.is_shadow = _is_shadow(conf)
+        self.groups = ServerGroups(partitions, lambda: conf.scheduler.server_groups)
         self.rewriter = rewriter = RequestRewriter(partitions, self.nova_state)
         self.current = CurrentPolicy(policy)
         self.intake = RequestIntake(self.current, _make_scheduler(conf, partitions), rewriter, partitions)

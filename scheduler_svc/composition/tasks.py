@@ -12,7 +12,7 @@ from rpcapi.background import BackgroundLoop, Periodic
 from rpcapi.clients.served_versions import served_versions
 from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 from rpcapi.daemon.membership import Membership
-from scheduler_svc.composition.scheduling import milliseconds
+from scheduler_svc.composition.scheduling import SchedulingParts, milliseconds
 from scheduler_svc.composition.stores import liveness_source
 from scheduler_svc.conf import weighers
 from scheduler_svc.host_state import measurement
@@ -26,11 +26,13 @@ from scheduler_svc.replication import reaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.replication.size_measurement import SizeMeasurement
+from scheduler_svc.scheduling.server_groups import ServerGroups
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.reports import service_name
 
 BINARY = "gantt-scheduler"
+GROUP_CLEANUP_S = 3600.0
 
 
 def build(
@@ -38,7 +40,7 @@ def build(
     partition_set: PartitionSet,
     opener: StoreOpener,
     worker_index: int,
-    nova_state: NovaStateAge | None = None,
+    scheduling: SchedulingParts,
 ) -> list[BackgroundLoop]:
     """Return a worker's tasks, not started; raises BadConfiguration."""
     served = [partition.store for partition in partition_set.served_partitions]
@@ -50,9 +52,9 @@ def build(
         _host_measurement(conf, partition_set, all_hosts=is_first),
     ]
     if is_first:
-        tasks.append(_aggregate_check(conf, partition_set))
-        if nova_state is not None:
-            tasks.append(_nova_state_measurement(conf, partition_set, nova_state))
+        tasks += [_aggregate_check(conf, partition_set), _group_cleanup(scheduling.groups)]
+        if scheduling.nova_state is not None:
+            tasks.append(_nova_state_measurement(conf, partition_set, scheduling.nova_state))
     own_group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
     if own_group is not None:
         tasks.extend(group_liveness(conf, own_group, served, polls=is_first))
@@ -135,6 +137,10 @@ def _aggregate_check(conf: cfg.ConfigOpts, partition_set: PartitionSet) -> Perio
         lambda: partition_set.partitions.own.replica.unchecked_table, weighers.AGGREGATE_OPTIONS
     )
     return Periodic("Reading aggregates", checker.check, lambda: conf.scheduler.report_interval)
+
+
+def _group_cleanup(groups: ServerGroups) -> Periodic:
+    return Periodic("Deleting unused server groups", groups.delete_unused, lambda: GROUP_CLEANUP_S)
 
 
 def _host_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, *, all_hosts: bool) -> Periodic:

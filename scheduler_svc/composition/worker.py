@@ -55,7 +55,7 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
         on_unverified=announcer.check_unverified,
         serializer=GanttSerializer(ConductorBackport(conductor, conf.executor_thread_pool_size)),
     )
-    background = tasks.build(conf, partition_set, opener, worker_index, scheduling.nova_state)
+    background = tasks.build(conf, partition_set, opener, worker_index, scheduling)
     background += bus_metrics.tasks(conf, transport, lambda: conf.scheduler.report_interval)
     nova_bus = nova.build(conf, partition_set, scheduling)
     if nova_bus is not None:

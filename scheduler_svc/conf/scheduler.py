@@ -67,6 +67,14 @@ OPTS: list[cfg.Opt] = [
         help="Instances of one project in a round of decisions while another project waits. A round has at most 64 "
         "instances; a request of more than 16 instances is decided alone.",
     ),
+    cfg.IntOpt(
+        "server_groups",
+        default=100,
+        mutable=True,
+        min=0,
+        max=100_000,
+        help="Maximum server groups that callers of one project may create. Groups of Nova do not count.",
+    ),
     cfg.FloatOpt(
         "claim_ttl",
         default=60.0,

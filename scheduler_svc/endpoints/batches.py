@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion between select_batch messages and selection calls."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rpcapi import errors, objects
 from rpcapi.context import MAX_ID, RequestContext
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
+from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import CallOrError, SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.store import validation
 
+ConvertSpec = Callable[[RequestContext, objects.RequestSpec], SchedulingRequest]
+
 
 def decode_calls(
-    ctxt: RequestContext, requests: objects.SelectionRequests, *, max_requests: int, max_instances: int
+    ctxt: RequestContext,
+    requests: objects.SelectionRequests,
+    convert: ConvertSpec,
+    *,
+    max_requests: int,
+    max_instances: int,
 ) -> list[CallOrError]:
     """Decode at most ``max_requests`` requests with ``max_instances`` in total.
 
@@ -26,19 +34,21 @@ def decode_calls(
         )
     validation.check_number("alternates", requests.alternates, 0, MAX_CANDIDATES - 1)
     check_uuids([uuid for uuids in requests.uuids for uuid in uuids], max_instances)
-    return [_decode_call(ctxt, requests, number) for number in range(len(requests.specs))]
+    return [_decode_call(ctxt, requests, number, convert) for number in range(len(requests.specs))]
 
 
-def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> CallOrError:
+def _decode_call(
+    ctxt: RequestContext, requests: objects.SelectionRequests, number: int, convert: ConvertSpec
+) -> CallOrError:
     request_id, spec, uuids = requests.request_ids[number], requests.specs[number], requests.uuids[number]
     try:
         own = _context(ctxt, requests, number)
         if not uuids:
             raise errors.InvalidRequest(why=f"request {request_id} has no instances")
         validation.check_number("attempt", requests.attempts[number], 1, validation.MAX_NUMBER)
-        request = decode.request(own, spec)
+        request = convert(own, spec)
         moves = decode.moves(requests.moves[number] if requests.moves else (), len(uuids))
-    except errors.InvalidRequest as error:
+    except errors.GanttError as error:
         return error
     return SelectionCall(
         own,

@@ -13,6 +13,7 @@ from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.resources import names
 from scheduler_svc import metrics
+from scheduler_svc.core.namespaces.built_in import SCHEDULER
 from scheduler_svc.endpoints import encode
 from scheduler_svc.endpoints.metered import SchedulerEndpoint
 from scheduler_svc.host_state import report_router
@@ -160,6 +161,7 @@ class HostStateEndpoint(SchedulerEndpoint):
 
     @expose
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
+        _check_rpc_writer(state.namespace, writer)
         if not isinstance(state.document, dict):
             raise errors.MalformedObject(name="HostState", why="its document must be a mapping")
         validation.check_number("version", state.version, 0, validation.MAX_NUMBER)
@@ -173,6 +175,7 @@ class HostStateEndpoint(SchedulerEndpoint):
     def delete_host_state(
         self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
     ) -> None:
+        _check_rpc_writer(namespace, writer)
         validation.check_number("version", version, 0, validation.MAX_NUMBER)
         self._states.delete(namespace, names.canonical(name), version, writer)
 
@@ -210,6 +213,12 @@ class HostStateEndpoint(SchedulerEndpoint):
         if ctxt.sent_ms is not None and abs(ctxt.sent_ms - 1000 * time.time()) >= MAX_CLOCK_OFFSET_MS:
             with contextlib.suppress(errors.Unavailable, errors.UnknownPartition):  # retried by the next heartbeat
                 self._partitions.find(partition).store.note_clock(name, round(ctxt.sent_ms))
+
+
+def _check_rpc_writer(namespace: str, writer: str) -> None:
+    """Raise WriterRefused for a caller that gives itself out as the scheduler."""
+    if writer == SCHEDULER:
+        raise errors.WriterRefused(writer="an RPC caller", namespace=namespace, declared=SCHEDULER)
 
 
 def _service_host(name: names.ResourceName) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Last operator writes to a partition, repeated after a failover that lost them."""
+"""Last writes of operators and server groups to a partition, repeated after a failover that lost them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -10,12 +10,13 @@ from rpcapi import errors
 from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.namespaces import SERVICE
+from scheduler_svc.store.namespaces import SERVER_GROUP, SERVICE
 from scheduler_svc.store.protocols.host_state import HostStateStore
 from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
+REPEATED = (AGGREGATE, SERVER_GROUP)  # besides services
 FIRST_VERSION = 1  # version of a service never changed by an operator
 
 Documents = Mapping[str, Mapping[str, Any] | None]
@@ -29,7 +30,7 @@ class OperatorWrite(NamedTuple):
 
 
 class OperatorWrites:
-    """Aggregates, and services changed by operators, as of a replica's position. Not thread-safe."""
+    """Aggregates, server groups, and services changed by operators, as of a replica's position. Not thread-safe."""
 
     def __init__(self) -> None:
         self._last: dict[tuple[str, str], OperatorWrite] = {}
@@ -37,12 +38,14 @@ class OperatorWrites:
     def load(self, snapshot: Snapshot) -> None:
         """Replace everything by a snapshot's documents."""
         self._last.clear()
-        self._put(AGGREGATE, snapshot.states.get(AGGREGATE, {}), snapshot.position)
+        for namespace in REPEATED:
+            self._put(namespace, snapshot.states.get(namespace, {}), snapshot.position)
         self._put(SERVICE, snapshot.services, snapshot.position)
 
     def apply(self, entry: LogEntry) -> None:
         if entry.kind == "state":
-            self._put(AGGREGATE, entry.payload.get(AGGREGATE, {}), entry.position)
+            for namespace in REPEATED:
+                self._put(namespace, entry.payload.get(namespace, {}), entry.position)
         elif entry.kind == "service":
             self._put(SERVICE, entry.payload, entry.position)
 

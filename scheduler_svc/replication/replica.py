@@ -19,6 +19,7 @@ from scheduler_svc.replication.presence import Presence
 from scheduler_svc.store import paging
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.log import CARRIED_ENTRIES
+from scheduler_svc.store.namespaces import SERVER_GROUP
 
 LOG = log.getLogger(__name__)
 
@@ -121,7 +122,7 @@ class Replica(BackgroundLoop):
         self.has_named_its_own = self.ready
         audited_hosts = self._table.audited_hosts(self.number)
         self.collects_names = self.name_hosts(epoch, sorted({*audited_hosts, *self.absent_hosts}), complete=False)
-        snapshot = self._store.snapshot(reads.whole_document_namespaces(self._table.reads))
+        snapshot = self._store.snapshot([*reads.whole_document_namespaces(self._table.reads), SERVER_GROUP])
         if self.collects_names:
             self.absent_hosts.update(audited_hosts)
         self.absent_hosts -= snapshot.opened.keys()

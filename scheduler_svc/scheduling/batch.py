@@ -16,9 +16,9 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.ranking import fit_to_trees
 from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.group_members import add_group_members
 from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
 from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy
-from scheduler_svc.scheduling.server_groups import add_group_members
 
 LOG = log.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
+from scheduler_svc.scheduling.group_members import add_group_members
 from scheduler_svc.scheduling.interfaces import DecisionStore
 from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy
-from scheduler_svc.scheduling.server_groups import add_group_members
 
 
 @dataclass(frozen=True, slots=True)

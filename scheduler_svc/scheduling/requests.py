@@ -7,6 +7,7 @@ from rpcapi import objects
 from rpcapi.objects.request_schema import check_spec
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import RequestGroup, freeze
+from rpcapi.validation.text import invalid_spec
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.request import SchedulingRequest
 
@@ -22,7 +23,9 @@ def from_spec(spec: objects.RequestSpec, request_id: str, project: str, user: st
     if destination.get("host") is not None:
         values["force_hosts"] = (destination["host"],)
     if spec.group_id is not None:
-        values["group"] = ClaimGroup(spec.group_id, GroupPolicy(spec.group_policy), spec.group_max_per_host)
+        if spec.group_policy is None:
+            raise invalid_spec(f"the policy of server group {spec.group_id} is missing")
+        values["group"] = ClaimGroup(spec.group_id, GroupPolicy(spec.group_policy), spec.group_max_per_host or 1)
     partition = destination.get("partition")
     return SchedulingRequest(
         id=request_id,

@@ -1,43 +1,170 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of server groups, read from the store into the request."""
+"""Server groups: documents of namespace ``server_group``, written once and never changed."""
 
-from collections import Counter
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.interfaces import DecisionStore
+from oslo_log import log
 
+from rpcapi import errors, objects
+from rpcapi.objects.request_schema import check_spec
+from rpcapi.resources import names
+from rpcapi.validation.instances import check_name, check_uuids
+from rpcapi.validation.server_groups import check_rule
+from scheduler_svc.core.namespaces import built_in
+from scheduler_svc.core.namespaces.namespace import Namespace
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.scheduling.pins import rank_by_key
+from scheduler_svc.store import paging, validation
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.namespaces import SERVER_GROUP
 
-def add_group_members(store: DecisionStore, call: SelectionCall) -> SchedulingRequest:
-    """Add the server group's current members to the call's request; the claim verb checks them again."""
-    request = call.request
-    if request.group is None:
-        return request
-    members = _count_members(store, call, request.group.id)
-    if request.is_affinity:
-        return request.with_decision(members=members, group_hosts=tuple(members))
-    limit = request.max_instances_per_host
-    if limit is None:  # soft policy
-        return request.with_decision(members=members)
-    if request.source_partition is not None:
-        # A moving instance already counts on its host, and may stay there in a resize.
-        members |= {host: min(members.get(host, 0), limit - 1) for host in _source_hosts(store, call, request.group.id)}
-    full_hosts = tuple(host for host, count in members.items() if count >= limit)
-    return request.with_decision(members=members, excluded_hosts=full_hosts)
+LOG = log.getLogger(__name__)
 
-
-def _source_hosts(store: DecisionStore, call: SelectionCall, group_id: str) -> set[str]:
-    """Return the nodes on which the call's moving instances count as members, if all do."""
-    sources = store.sources_of(call.consumers, group_id)
-    return set(sources.values()) if len(sources) == len(call.consumers) else set()
+UNUSED_MS = 24 * 3600 * 1000  # age at which an implicit group without members is deleted
+_NAMESPACE = Namespace(SERVER_GROUP, built_in.SCHEDULER, built_in.SERVER_GROUP)
 
 
-def _count_members(store: DecisionStore, call: SelectionCall, group_id: str) -> dict[str, int]:
-    members = Counter(store.group_hosts(group_id))
-    if not call.final:
-        return dict(members)
-    members -= Counter(store.hosts_of(call.consumers).values())  # a consumer is not its own peer
-    others = set(call.request.group_members.consumers) - set(call.consumers)
-    if others:
-        members |= Counter(store.hosts_of(sorted(others)).values())
-    return dict(members | Counter(call.request.group_members.hosts))
+class ServerGroups:
+    """Reader and writer of server groups. Thread-safe.
+
+    A group is in the first partition of its ranking; after a change of the deployment's partitions, in any. All
+    methods raise StoreUnavailable if a partition that may have the group does not answer.
+    """
+
+    def __init__(
+        self,
+        partitions: OpenPartitions,
+        limit: Callable[[], int],
+        clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        """``limit`` returns the maximum of groups that a project may create; ``clock`` Unix time in milliseconds."""
+        self._partitions = partitions
+        self._limit = limit
+        self._clock = clock
+
+    def get(self, group_id: str, project: str | None) -> objects.ServerGroup:
+        """Return a project's group (None: of any project); raises NotFound, InvalidName."""
+        _store, _version, document = self._find(group_id)
+        if not document or project not in (None, document["project"]):
+            raise errors.NotFound(what=f"Server group {group_id}")
+        return _as_object(group_id, document)
+
+    def create(self, group: objects.ServerGroup) -> objects.ServerGroup:
+        """Create a group; return it. Raises InvalidRequest, QuotaExceeded, and Conflict if its uuid is in use."""
+        check_uuids([group.id], 1, "server group")
+        check_rule(group.policy, group.max_per_host)
+        if group.name:
+            check_name(group.name)
+        _store, _version, recorded = self._find(group.id)
+        if not recorded:
+            self._check_limit(group.project)
+            recorded = self._put(group, {})
+        if _as_object(group.id, recorded).values_set() != group.values_set():
+            raise errors.Conflict(what=f"Creating server group {group.id}", why="that uuid is another group's")
+        return group
+
+    def complete(self, spec: objects.RequestSpec, project: str, *, creates: bool) -> objects.RequestSpec:
+        """Return the spec with the policy of its server group; without a group, the spec itself.
+
+        If the spec has a policy and its group is unknown, Nova made it, or the store has forgotten it: it is created
+        with that policy, if ``creates``. Raises NotFound, GroupContradicted, InvalidSpec.
+        """
+        if spec.group_id is None:
+            return spec
+        check_spec(spec)
+        _store, _version, document = self._find(spec.group_id)
+        if not document and spec.group_policy is not None:
+            values = {"project": project, "policy": spec.group_policy, "max_per_host": spec.group_max_per_host or 1}
+            group = objects.ServerGroup.of(id=spec.group_id, **values)
+            if not creates:
+                return group.apply_to(spec)
+            document = self._put(group, {"is_implicit": True})
+        if not document or document["project"] != project:
+            raise errors.NotFound(what=f"Server group {spec.group_id}")
+        return _as_object(spec.group_id, document).apply_to(spec)
+
+    def page(self, project: str | None, marker: str | None, limit: int) -> tuple[list[objects.ServerGroup], str | None]:
+        """Return a page of a project's groups (None: of all projects) by id, and the next marker."""
+        validation.check_page(limit, marker)
+        groups = sorted(
+            (
+                _as_object(name, document)
+                for partition in self._partitions
+                for name, document in _documents(partition.store, marker)
+                if project in (None, document["project"])
+            ),
+            key=lambda group: group.id,
+        )
+        return groups[:limit], groups[limit - 1].id if len(groups) > limit else None
+
+    def delete(self, group_id: str, project: str | None) -> None:
+        """Delete a project's group, if it exists; raises GroupInUse."""
+        store, version, document = self._find(group_id)
+        if not document or project not in (None, document["project"]):
+            return
+        if members := self._count_members(group_id):
+            raise errors.GroupInUse(group=group_id, members=members)
+        store.delete_state(SERVER_GROUP, group_id, version)
+
+    def delete_unused(self) -> None:
+        """Delete implicit groups that have no members and are older than UNUSED_MS; a later request restores them."""
+        oldest_ms = self._clock() - UNUSED_MS
+        for partition in self._partitions:
+            for name, document in list(_documents(partition.store, None)):
+                is_due = document.get("is_implicit") and document["created_ms"] < oldest_ms
+                if is_due and not self._count_members(name):
+                    LOG.info("Server group %s has no members and is deleted", name)
+                    self.delete(name, None)
+
+    def _find(self, group_id: str) -> tuple[Store, int, dict[str, Any]]:
+        """Return the store of a group, with the version and the document; of an unknown group 0 and {}."""
+        name = names.canonical(group_id)
+        ranked = self._ranked(name)
+        for partition in ranked:
+            version, document = partition.store.find_state(SERVER_GROUP, name)
+            if document:
+                return partition.store, version, document
+        return ranked[0].store, 0, {}
+
+    def _ranked(self, group_id: str) -> list[OpenPartition]:
+        return rank_by_key(self._partitions, f"group:{group_id}")
+
+    def _put(self, group: objects.ServerGroup, values: dict[str, Any]) -> dict[str, Any]:
+        """Record a new group, unless another caller has just done so; return its document."""
+        document = {name: getattr(group, name) for name in ("name", "project", "policy", "max_per_host")}
+        document |= {"created_ms": self._clock(), **values}
+        _NAMESPACE.check_document(group.id, document)
+        store = self._ranked(group.id)[0].store
+        try:
+            store.put_state(SERVER_GROUP, group.id, 0, document)
+        except errors.VersionConflict:
+            document = store.find_state(SERVER_GROUP, group.id)[1]
+        return document
+
+    def _check_limit(self, project: str) -> None:
+        limit = self._limit()
+        groups, _marker = self.page(project, None, limit)
+        if len(groups) >= limit:
+            raise errors.QuotaExceeded.of_message(
+                f"Project {project!r} has {limit} server groups, the limit of [scheduler] server_groups: delete one",
+                project=project,
+                resource="server groups",
+                limit=limit,
+                used=limit,
+                requested=1,
+            )
+
+    def _count_members(self, group_id: str) -> int:
+        return sum(sum(partition.store.group_hosts(group_id).values()) for partition in self._partitions)
+
+
+def _documents(store: Store, marker: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = paging.entries(lambda following: store.list_state(SERVER_GROUP, following), marker)
+    return ((name, document) for name, _version, document in rows)
+
+
+def _as_object(group_id: str, document: dict[str, Any]) -> objects.ServerGroup:
+    fields = ("name", "project", "policy", "max_per_host")
+    return objects.ServerGroup.of(id=group_id, **{name: document[name] for name in fields if name in document})

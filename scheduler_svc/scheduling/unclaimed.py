@@ -13,9 +13,9 @@ from scheduler_svc.core.trees.ranking import rank
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling import failing_hosts, refusals
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.group_members import add_group_members
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.ranking import CurrentPolicy
-from scheduler_svc.scheduling.server_groups import add_group_members
 
 
 class UnclaimedRanker:

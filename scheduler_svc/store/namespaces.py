@@ -12,6 +12,7 @@ from scheduler_svc.store.registrations import DUPLICATE
 
 COMPUTE = "compute"  # documents of nodes, written by reports only
 SERVICE = "service"  # documents of services
+SERVER_GROUP = "server_group"
 BUILT_IN = (COMPUTE, SERVICE)
 # RPC versions by topic of a service's oldest process, and its last report while a newer process shares the name.
 RPC_VERSIONS, OLDER_SEEN_MS = "rpc_versions", "older_seen_ms"

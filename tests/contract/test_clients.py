@@ -29,9 +29,10 @@ from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
+from scheduler_svc.endpoints.server_groups import ServerGroupEndpoint
 
 ENDPOINTS = {
-    SchedulerAPI: [SelectionEndpoint, HostStateEndpoint, NovaAuditEndpoint, DecisionsEndpoint],
+    SchedulerAPI: [SelectionEndpoint, HostStateEndpoint, ServerGroupEndpoint, NovaAuditEndpoint, DecisionsEndpoint],
     ClaimsAPI: [ClaimsEndpoint],
     ConductorAPI: [InstanceEndpoint, PowerEndpoint, MoveEndpoint, HostEndpoint, RepairEndpoint, MaintenanceEndpoint],
     ComputeAPI: [ComputeEndpoint],
@@ -39,7 +40,7 @@ ENDPOINTS = {
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.0-29a391ecb6578e7ec6ffbb6d1f79bb3e",
+    "SchedulerAPI": "1.0-9f85d1a8a76ccb4f737fd2fcb9353071",
     "ClaimsAPI": "1.0-756b2fb835d5c89ead39592817de2ba9",
     "ConductorAPI": "1.0-73e3165fb4a8935ff9f4ef8c3879f33c",
     "ComputeAPI": "1.0-d02bec01c5a6dbf7d3bcfec63542f343",

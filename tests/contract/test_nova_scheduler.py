@@ -113,6 +113,26 @@ def test_members_of_an_affinity_group_have_no_alternates_that_would_part_them(cl
     assert fields_of(first)["service_host"] == fields_of(second)["service_host"]
 
 
+def test_policy_of_novas_group_is_recorded_and_not_changed(cloud):
+    for name in ("h1", "h2"):
+        cloud.add_host(name)
+    group = {"uuid": str(uuid.uuid4()), "policy": "anti-affinity", "members": [], "hosts": []}
+
+    def select(project="p", **changes):
+        instance_group = nova_clouds.nova_object("InstanceGroup", "1.11", group | changes)
+        return hosts_of(cloud.select(spec(instance_group=instance_group, project_id=project))[1])
+
+    (first,) = select()
+    for changes, why in (
+        ({"policy": "affinity"}, f"Server group {group['uuid']} has group_policy anti-affinity, not affinity"),
+        ({"_rules": {"max_server_per_host": "9"}}, "has group_max_per_host 1, not 9"),
+        ({"project": "q"}, f"Server group {group['uuid']} is not known"),
+    ):
+        with pytest.raises(exceptions.NoValidHost, match=why):
+            select(**changes)
+    assert {*first, *select()[0]} == {"h1", "h2"}
+
+
 def test_alternates_of_an_affinity_group_are_hosts_that_it_is_already_on(cloud):
     """Given a group that a live migration has spread over two hosts, as Nova's late check permits."""
     for name in ("h1", "h2", "h3"):

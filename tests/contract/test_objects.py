@@ -42,10 +42,12 @@ FINGERPRINTS = {
     "NovaAudit": "1.0-f7f48b15021a62eca22a5209da0f6da2",
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
     "ProjectQuota": "1.0-c76d793f58f33778206e7915f4a7ae58",
-    "RequestSpec": "1.0-8089f52e1093d719c6610464b61c6a97",
+    "RequestSpec": "1.0-8508e665ceb75dd9bed898b04e78ab72",
     "SelectionAnswers": "1.0-c2f8d56305f860124131429da6c873c7",
     "SelectionRequests": "1.0-e4cfa7c69f81fa2a58e08c5b66265a92",
     "Selections": "1.0-5ae8bf61082b509a5f9c71e25aeb74af",
+    "ServerGroup": "1.0-727bb590f850f2cdf59ec2b5e57c28dd",
+    "ServerGroupPage": "1.0-46d6d0ebe5386e163f4406db2f7d0cb6",
     "StatsAnswer": "1.0-028cff0e517ab0c6fed9f831929c9f2e",
     "StatsReport": "1.0-52b0015d10ea5528ffc0885e53285276",
     "StoreSizes": "1.0-315c00f9f1344d5b215311992bf2fa16",
@@ -108,6 +110,7 @@ INSTANCE = {
     "migration": "m",
 }
 STATE = {"namespace": "compute", "name": "h", "version": 1, "document": {"used": {"VCPU": 1}, "zone": None}}
+GROUP = {"id": "g", "name": "web", "project": "p", "policy": "anti-affinity", "max_per_host": 2}
 REFS = {"consumers": ["a"], "attempts": [1]}
 
 
@@ -175,6 +178,7 @@ def sample(name):
         | {"deadline_ms": 1, "epoch": 1, "position": 1},
         "StoreSizes": {"collections": ["log"], "entries": [1], "bytes": [2], "bounds": [0], "rotates": [True]},
         "NovaAudit": {"leaks": [{"consumer": "c"}], "marker": "m"},
+        "ServerGroup": GROUP,
         "StatsAnswer": {"sequence": 1, "epoch": 1},
         "StatsReport": {"incarnation": 1, "sequence": 1, "nodes": {"h": {"traits": []}}},
         "VerifyReport": {"partition": "p", "epoch": 1, "position": 1, "claims": {"confirmed": 1}}
@@ -197,6 +201,7 @@ def sample(name):
         "InstancePage": lambda: {"instances": [sample("Instance")], "marker": "u"},
         "MigrationPage": lambda: {"migrations": [sample("Migration")], "marker": "1"},
         "RecordedHosts": lambda: {"hosts": ["h1"], "epoch": 7},
+        "ServerGroupPage": lambda: {"groups": [sample("ServerGroup")], "marker": "g"},
         "SelectionAnswers": lambda: (
             {"selections": [sample("Selections")], "served": [0, None]}
             | {"codes": [None, "no_valid_host"], "reasons": ["", "full"], "details": [{}, {"reasons": {"full": 1}}]}

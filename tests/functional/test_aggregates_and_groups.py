@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Aggregates set by the operator's command, and server groups of each policy, in a whole cluster."""
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from tqdm import tqdm
 
 from devstack import exercise
 from devstack.cluster_size import ClusterSize
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.resources.names import host_of
 from tests.support.clusters import clusters
 from tests.support.clusters.booting import SERVER_RESOURCES, gantt
@@ -66,8 +67,12 @@ def test_aggregate_selects_hosts_as_zone_and_by_id(cluster):
     ],
 )
 def test_server_group_policy_holds_for_concurrent_boots(cluster, policy, max_per_host, count, active):
-    group = {"group_id": str(uuid.uuid4()), "group_policy": policy, "group_max_per_host": max_per_host}
-    instances = boot(cluster, count, **group)
+    created = gantt(
+        cluster,
+        *("group", "create", "web", "--policy", policy, "--max-per-host", str(max_per_host), "-f", "json"),
+    )
+    group_id = json.loads(created)["group"]
+    instances = boot(cluster, count, group_id=group_id)
     host_counts = count_by_host(instances)
     assert host_counts.total() == active, [instance.reason for instance in instances]
     if policy == "anti-affinity":
@@ -76,4 +81,10 @@ def test_server_group_policy_holds_for_concurrent_boots(cluster, policy, max_per
         assert "server group policy" in refused.reason
     elif policy == "affinity":
         assert len(host_counts) == 1
+    shown = json.loads(gantt(cluster, "group", "show", group_id, "-f", "json"))
+    assert (shown["policy"], shown["state"], sum(shown["hosts"].values())) == (policy, "ok", active)
+    with pytest.raises(errors.GroupContradicted):
+        boot(cluster, 1, group_id=group_id, group_policy="affinity" if policy != "affinity" else "soft-affinity")
+    with pytest.raises(errors.GroupInUse):
+        cluster.session.call(cluster.session.scheduler.delete_server_group, group_id)
     assert cluster.session.call(cluster.session.claims.verify).problems == []

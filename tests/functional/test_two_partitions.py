@@ -14,6 +14,7 @@ from devstack.cluster_size import ClusterSize
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import RedisServer
 from rpcapi import objects
+from rpcapi.admin import groups
 from rpcapi.resources.names import host_of
 from tests.support import CHECKOUT
 from tests.support.clusters import clusters, commands, truth
@@ -24,7 +25,6 @@ from tests.support.run_folders import claim_folder, release_folder
 
 SIZE = ClusterSize(computes=4, nodes_per_host=1, schedulers=1)
 HOSTS = {HERE: ("compute0", "compute1"), THERE: ("compute2", "compute3")}
-AFFINITY = {"group_id": "together", "group_policy": "affinity"}
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +120,10 @@ def test_server_moves_to_the_other_partition_and_back(cluster: RunningCluster) -
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_affinity_group_moves_as_a_whole_within_its_partition_and_to_the_other(cluster: RunningCluster) -> None:
-    members = [*boot(cluster, 2, **AFFINITY), *boot(cluster, flavor="m1.small", **AFFINITY)]
+    affinity = {"group_id": groups.create_group(cluster.session, "together", "affinity").id}
+    members = [*boot(cluster, 2, **affinity), *boot(cluster, flavor="m1.small", **affinity)]
     resources = {"VCPU": 2, "MEMORY_MB": 128, "DISK_GB": 1}
-    members += boot(cluster, resources=resources, **AFFINITY)
+    members += boot(cluster, resources=resources, **affinity)
     # One alone is kept by the others
     assert gantt(cluster, "server", "migrate", members[0], "--wait")[0] == 1
     assert hosts(cluster, members) == ["compute0"] * 4

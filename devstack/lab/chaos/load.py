@@ -70,12 +70,19 @@ class HistoryCaller:
         self._history = history
 
     def boot(
-        self, resources: dict[str, int], uuids: Sequence[str], give_up: Callable[[], bool], **spec_fields: Any
+        self,
+        resources: dict[str, int],
+        uuids: Sequence[str],
+        give_up: Callable[[], bool],
+        group: objects.ServerGroup | None = None,
     ) -> bool:
-        spec = objects.RequestSpec.of(resources=resources, **spec_fields)
+        """Boot instances; ``group`` is created first, unless it exists."""
+        spec = objects.RequestSpec.of(resources=resources, group_id=group and group.id)
         began = time.time()
 
         def send(ctxt: Any) -> None:
+            if group is not None:
+                self.session.scheduler.create_server_group(ctxt, group)
             self._conductor.build_instances(ctxt, spec, uuids, first_sent=began)
 
         return self._repeat("boot", uuids, give_up, send)
@@ -202,8 +209,8 @@ class ChaosLoad:
         vcpus = chance.choice((1, 1, 2, 4)) if count <= GROUP_MEMBERS else 1
         uuids = [make_uuid(chance) for _ in range(count)]
         resources = {"VCPU": vcpus, "MEMORY_MB": 1024 * vcpus, "DISK_GB": 1}
-        group = self._group(chance) if count <= GROUP_MEMBERS else {}
-        if caller.boot(resources, uuids, self._stopped.is_set, **group):
+        group = self._group(caller.session.project, chance) if count <= GROUP_MEMBERS else None
+        if caller.boot(resources, uuids, self._stopped.is_set, group):
             self.population.add(uuids)
             self._follow(caller, uuids)
 
@@ -245,13 +252,14 @@ class ChaosLoad:
             last_moves.update(before)  # where it was refused; without an answer it may have happened or not
         return is_accepted
 
-    def _group(self, chance: random.Random) -> dict[str, Any]:
-        """Return the group fields of a request spec: none, or one of a few groups of this run."""
+    def _group(self, project: str, chance: random.Random) -> objects.ServerGroup | None:
+        """Return the server group of a request: none, or one of a few groups of this run."""
         if chance.randrange(100) >= PERCENT_OF_GROUPS:
-            return {}
+            return None
         number = chance.randrange(GROUPS)
-        policy = ("affinity", "anti-affinity")[number % 2]
-        return {"group_id": f"{self._seed}/{number}", "group_policy": policy, "group_max_per_host": 2}
+        policy, limit = (("affinity", 1), ("anti-affinity", 2))[number % 2]
+        group_id = make_uuid(random.Random(f"{self._seed}/group {number}"))
+        return objects.ServerGroup.of(id=group_id, project=project, policy=policy, max_per_host=limit)
 
     def _follow(self, caller: HistoryCaller, uuids: Sequence[str]) -> None:
         """List the instances until they are at rest or for FOLLOW_SECONDS, so that agents can keep up."""

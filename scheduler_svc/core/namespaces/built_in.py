@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Namespaces of every deployment; see docs/host-state.md."""
 
+from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.namespaces.namespace import Namespace, object_schema
+
+SCHEDULER = "gantt-scheduler"  # writer of namespaces that no RPC caller writes directly
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
@@ -70,6 +73,18 @@ IMAGE = object_schema(
     {"name": _TEXT, "id": _TEXT, "disk_format": _TEXT, "properties": _PAIRS, "min_ram_mb": _SIZE, "min_disk_gb": _SIZE},
     required=["name", "id"],
 )
+# Server group, made once; see rpcapi.objects.ServerGroup. ``is_implicit``: made by the first request that named it.
+SERVER_GROUP = object_schema(
+    {
+        "name": {"type": "string", "maxLength": 255},
+        "project": {"type": "string", "maxLength": 255},
+        "policy": {"enum": list(GroupPolicy)},
+        "max_per_host": {"type": "integer", "minimum": 1, "maximum": MAX_AMOUNT},
+        "created_ms": {"type": "integer", "minimum": 0},
+        "is_implicit": {"const": True},
+    },
+    required=["project", "policy", "max_per_host", "created_ms"],
+)
 
 
 def build() -> list[Namespace]:
@@ -85,4 +100,5 @@ def build() -> list[Namespace]:
         Namespace("placement", "gantt", PLACEMENT),
         Namespace("flavor", "gantt", FLAVOR),
         Namespace("image", "gantt", IMAGE),
+        Namespace("server_group", SCHEDULER, SERVER_GROUP),
     ]

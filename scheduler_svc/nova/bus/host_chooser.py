@@ -26,6 +26,8 @@ from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
 from scheduler_svc.scheduling.intake import RequestIntake
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
+CompleteGroup = Callable[[objects.RequestSpec, str], objects.RequestSpec]  # (spec, project)
+
 
 @dataclass(frozen=True, slots=True)
 class NovaOptions:
@@ -52,18 +54,23 @@ class _Pick(NamedTuple):
 
 
 class HostChooser:
-    """Selects hosts for Nova. Thread-safe. ``table`` returns this worker's table."""
+    """Selects hosts for Nova. Thread-safe.
+
+    ``table`` returns this worker's table; ``complete`` checks a request against its recorded server group.
+    """
 
     def __init__(
         self,
         intake: RequestIntake,
         ranker: UnclaimedRanker,
         table: Callable[[], HostTable],
+        complete: CompleteGroup,
         options: NovaOptions = NovaOptions(),
     ) -> None:
         self._intake = intake
         self._ranker = ranker
         self._table = table
+        self._complete = complete
         self._options = options
 
     def select(
@@ -74,7 +81,7 @@ class HostChooser:
         Claims all or none; as in Nova, nothing for a rebuild or if the caller names no instances. Raises NovaError, and
         the errors of a selection.
         """
-        request = request_spec.translate(spec)
+        request = self._with_group(ctxt, request_spec.translate(spec))
         alternates = self._options.max_attempts - 1 if with_alternates else 0
         try:
             return self._select(ctxt, request, uuids, alternates)
@@ -84,6 +91,11 @@ class HostChooser:
             if not error.reasons or request.is_rebuild or self._has_candidates(ctxt, request):
                 raise
             raise exceptions.NoValidHost(reason=exceptions.NO_CANDIDATES) from error
+
+    def _with_group(self, ctxt: RequestContext, request: NovaRequest) -> NovaRequest:
+        project = _project(ctxt, request)
+        fallback = request.fallback and self._complete(request.fallback, project)
+        return replace(request, spec=self._complete(request.spec, project), fallback=fallback)
 
     def _has_candidates(self, ctxt: RequestContext, request: NovaRequest) -> bool:
         """Return whether Placement would find a host for one instance, regardless of Nova's filters."""
@@ -137,7 +149,7 @@ class HostChooser:
         self, ctxt: RequestContext, request: NovaRequest, spec: objects.RequestSpec
     ) -> SchedulingRequest:
         scheduling_request = requests.from_spec(
-            spec, ctxt.request_id, request.project or ctxt.project_id or "", request.user or ctxt.user_id or ""
+            spec, ctxt.request_id, _project(ctxt, request), request.user or ctxt.user_id or ""
         )
         table = self._table()
         with table.reading() as view:
@@ -189,6 +201,10 @@ class HostChooser:
             ]
             for choice in choices
         ]
+
+
+def _project(ctxt: RequestContext, request: NovaRequest) -> str:
+    return request.project or ctxt.project_id or ""
 
 
 def _choice(view: View, reader: AllocationReader | None, pick: _Pick, selected: set[str], alternates: int) -> Choice:

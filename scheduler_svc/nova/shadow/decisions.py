@@ -61,7 +61,10 @@ class ShadowScheduler:
         own = self._partitions.own
         scheduler = SurveyingScheduler(own.store, own.replica)
         intake = RequestIntake(self._current, scheduler, self._rewriter, self._partitions)
-        nova_scheduler = HostChooser(intake, self._ranker, lambda: own.replica.table, self._options)
+        # Nova's own scheduler records the groups; here a request's policy counts as it is.
+        nova_scheduler = HostChooser(
+            intake, self._ranker, lambda: own.replica.table, lambda spec, _project: spec, self._options
+        )
         hosts, why = _answer(lambda: nova_scheduler.select(ctxt, spec, uuids, with_alternates=False))
         document = scheduler.document or _refusal(len(uuids), why)
         ignored = frozenset(request.spec.ignore_hosts or ())

@@ -106,6 +106,40 @@ def test_host_is_disabled_and_enabled(visitor: Visitor, cluster: RunningCluster)
     assert service(cluster)["enabled"]
 
 
+def test_server_group_is_created_and_deleted(visitor: Visitor, cluster: RunningCluster) -> None:
+    form = {"name": "web", "project": "default", "policy": "anti-affinity", "max_per_host": "2"}
+    assert "The group is created." in visitor.submit("/groups", action="create", **form).text
+    (group,) = gantt_json(cluster, "group", "list")
+    assert (group["name"], group["policy"], group["members"]) == ("web", "anti-affinity", 0)
+    assert "at most 2 on a node" in visitor.get("/groups").text
+
+    server = boot(cluster, group_id=group["group"])
+    answer = visitor.submit("/groups", action="delete", group=group["group"])
+    assert (answer.status, "has 1 members" in answer.alert) == (409, True)
+
+    gantt(cluster, "server", "delete", server.uuid, "--wait")
+    assert "The group is deleted." in visitor.submit("/groups", action="delete", group=group["group"]).text
+    assert gantt_json(cluster, "group", "list") == []
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "why"),
+    [
+        ({"action": "create", "name": "web"}, 400, "needs a name and a project"),
+        ({"action": "create", "name": "web", "project": "p", "policy": "apart"}, 400, "group_policy must be one of"),
+        ({"action": "create", "name": "web", "project": "p", "max_per_host": "x"}, 400, "must be a number"),
+        ({"action": "delete", "group": "web"}, 404, "is not known"),
+        ({"action": "change"}, 400, "action must be one of create, delete."),
+    ],
+)
+def test_bad_forms_of_groups_change_nothing(
+    visitor: Visitor, cluster: RunningCluster, form: dict[str, str], status: int, why: str
+) -> None:
+    answer = visitor.submit("/groups", **form)
+    assert (answer.status, why in answer.alert) == (status, True), answer.alert
+    assert gantt_json(cluster, "group", "list") == []
+
+
 def test_host_that_is_up_is_not_fenced(visitor: Visitor) -> None:
     answer = visitor.submit(PAGE, action="fence", confirm=HOST)
 

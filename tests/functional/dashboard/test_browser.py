@@ -36,6 +36,7 @@ PAGES = {
     "decision": "/decisions?request_id={decision}",
     "dry-run": "/dry-run?flavor=m1.small&count=2&options=--trait+CUSTOM_FAST_DISK",
     "migrations": "/migrations",
+    "groups": "/groups",
     "services": "/services",
     "missing": "/hosts/missing",
 }

@@ -25,7 +25,7 @@ from tests.support.slow_clients import IN_BODY, IN_HEADER, slow_clients
 
 SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=1, dashboard_port=0, metrics=True)
 MAP = "/heat-map?class=VCPU&group=zone"
-PAGES = ("/", "/hosts", "/claims", "/refusals", "/decisions", "/dry-run", "/migrations", "/services")
+PAGES = ("/", "/hosts", "/claims", "/refusals", "/decisions", "/dry-run", "/migrations", "/groups", "/services")
 
 
 @pytest.fixture(scope="module")

@@ -50,6 +50,7 @@ class FakeScheduler:
         self.down: set[str] = set()  # hosts without heartbeats
         self.unanswered: Exception | None = None  # raised by calls about the state of hosts while set
         self.full: set[str] = set()  # nodes that a dry run refuses
+        self.groups: dict[str, objects.ServerGroup] = {}  # those that are no affinity groups
 
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
         if PARTITION in self.silent:
@@ -62,6 +63,10 @@ class FakeScheduler:
         if self.unanswered is not None:
             raise self.unanswered
         return partition_list(self.partitions)
+
+    def get_server_group(self, ctxt: RequestContext, group_id: str, project: str | None = None) -> objects.ServerGroup:
+        affinity = objects.ServerGroup.of(id=group_id, project=project, policy=GroupPolicy.AFFINITY)
+        return self.groups.get(group_id, affinity)
 
     def _allowed_nodes(self, spec: objects.RequestSpec) -> list[str]:
         """Return the nodes that the request does not exclude."""

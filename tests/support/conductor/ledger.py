@@ -113,7 +113,7 @@ def group_of(spec: objects.RequestSpec) -> ClaimGroup | None:
     """Return the server group of a request."""
     if spec.group_id is None:
         return None
-    return ClaimGroup(spec.group_id, GroupPolicy(spec.group_policy), spec.group_max_per_host)
+    return ClaimGroup(spec.group_id, GroupPolicy(spec.group_policy), spec.group_max_per_host or 1)
 
 
 def _document(capacity: int) -> dict[str, Any]:

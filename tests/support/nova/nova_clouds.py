@@ -20,7 +20,7 @@ from tests.support.scheduler.workers import ShortPollStore, new_conf
 
 Primitive = dict[str, Any]  # of a versioned object
 
-NAMESPACES = ["aggregate", "trait", "resource_class", "compute_node", "nova_bridge", signals.NAMESPACE]
+NAMESPACES = ["aggregate", "trait", "resource_class", "compute_node", "nova_bridge", "server_group", signals.NAMESPACE]
 CALL_SECONDS = 60
 SIZES = {"VCPU": 8, "MEMORY_MB": 4096, "DISK_GB": 100}
 

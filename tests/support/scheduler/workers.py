@@ -52,6 +52,9 @@ class ShortPollStore(MemoryStore):
         return super().follow(position, min(block_ms, 20), limit)
 
 
+NAMESPACES = ("aggregate", "flavor", "image", "compute_node", "nova_bridge", "server_group")
+
+
 class FakeTransportWorker:
     """A worker, its stores, and its clients; ``options`` are those of [scheduler]."""
 
@@ -60,7 +63,9 @@ class FakeTransportWorker:
         for name, value in options.items():
             self.conf.set_override(name, value, group="scheduler")
         self.stores = {
-            name: ShortPollStore(name, namespaces=["aggregate", "flavor", "image", "compute_node", "nova_bridge"])
+            name: ShortPollStore(
+                name, namespaces=["aggregate", "flavor", "image", "compute_node", "nova_bridge", "server_group"]
+            )
             for name in options.get("partitions", ["default"])
         }
         self.store = self.stores["default"]

@@ -93,7 +93,7 @@ def test_intents_have_all_journalled_fields(host: FakeServiceHost, send: Callabl
         "flavor": None,
         "group_id": "g",
         "group_policy": "affinity",
-        "group_max_per_host": 1,
+        "group_max_per_host": None,
     }
 
 

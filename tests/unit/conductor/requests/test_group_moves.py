@@ -206,6 +206,7 @@ def test_members_of_different_images_are_resized_together_each_with_its_own() ->
 def test_members_of_other_groups_move_alone() -> None:
     cluster = SimulatedCluster({"h1/n": 2, "h2/n": 2, "h3/n": 2})
     cluster.conductor()
+    cluster.scheduler.groups["g"] = objects.ServerGroup.of(id="g", project="p", policy="anti-affinity")
     spec: Any = TINY.with_values(group_policy="anti-affinity")
     cluster.build(EQUAL, spec)
     cluster.settle()

@@ -475,9 +475,10 @@ def test_hosts_of_both_ends_are_listed_and_both_claims_are_named(cluster: Simula
 def test_member_of_an_anti_affinity_group_is_resized_on_its_own_host(most: int, end: str) -> None:
     cluster = SimulatedCluster({"h1/n": 6, "h2/n": 6})
     cluster.conductor()
-    group = {"group_id": "g", "group_policy": "anti-affinity", "group_max_per_host": most}
+    group = objects.ServerGroup.of(id="g", project="p", policy="anti-affinity", max_per_host=most)
+    cluster.scheduler.groups["g"] = group
     members = uuid_list(2 * most)
-    cluster.build(members, SPEC.with_values(**group))
+    cluster.build(members, SPEC.with_values(group_id="g"))
     cluster.settle()
     before = [cluster.record(uuid).host for uuid in members]
     cluster.resize(members)  # each has no other place, because all others have as many members

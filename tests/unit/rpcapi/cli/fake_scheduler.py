@@ -24,6 +24,7 @@ class Scheduler:
         self.partitions_by_host = {}
         self.removed = []
         self.leaks = []  # claims for Nova without an instance
+        self.groups = {}
 
     @expose
     def audit_nova(self, ctxt, *, fix=False, marker=None, limit=1000):
@@ -98,6 +99,31 @@ class Scheduler:
         return objects.HostStatePage.of(
             states=[self._read(namespace, name) for name in names_of_page], marker=following
         )
+
+    def group(self, name, policy="affinity", project="default", **values):
+        """Add a server group whose id is its name."""
+        self.groups[name] = objects.ServerGroup.of(id=name, name=name, project=project, policy=policy, **values)
+
+    @expose
+    def create_server_group(self, ctxt, group):
+        self.groups[group.id] = group
+        return group
+
+    @expose
+    def get_server_group(self, ctxt, group_id, project=None):
+        if group_id not in self.groups:
+            raise errors.NotFound(what=f"Server group {group_id}")
+        return self.groups[group_id]
+
+    @expose
+    def list_server_groups(self, ctxt, marker=None, limit=1000, *, project=None):
+        names = sorted(name for name, group in self.groups.items() if project in (None, group.project))
+        page, following = page_of(names, marker, limit)
+        return objects.ServerGroupPage.of(groups=[self.groups[name] for name in page], marker=following)
+
+    @expose
+    def delete_server_group(self, ctxt, group_id):
+        del self.groups[group_id]
 
     @expose
     def list_catalog(self, ctxt, kind, marker=None, limit=1000):

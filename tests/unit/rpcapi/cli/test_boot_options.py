@@ -23,6 +23,7 @@ alias = {"name": "b", "vendor_id": "8086", "product_id": "1572"}
 
 def test_placement_options_are_in_the_spec(cluster, gantt):
     options = "--az az1 --trait CUSTOM_A --trait !CUSTOM_B --hint a=1 --hint a=2 --hint b=x=y --host h1 --not-host h2/n"
+    cluster.scheduler.group("g")
     group = "--group g --group-policy anti-affinity --group-max-per-host 2"
     assert gantt("boot", "--flavor", "m1.tiny", *options.split(), *group.split()).code == 0
     spec, _uuids = cluster.conductor.builds[0]
@@ -56,6 +57,7 @@ def test_flavor_image_volumes_and_ports_become_groups(cluster, gantt, config_fil
 
 def test_aggregate_tree_and_any_trait_options_are_in_the_spec(cluster, gantt):
     options = "--member-of a,b --member-of c --not-member-of d --in-tree host/numa0 --trait CUSTOM_A,CUSTOM_B"
+    cluster.scheduler.group("g")
     group = "--hint group=g --group-policy affinity"
     assert gantt("boot", "--flavor", "m1.tiny", *options.split(), *group.split()).code == 0
     spec, _uuids = cluster.conductor.builds[0]

@@ -3,6 +3,8 @@
 
 import pytest
 
+from rpcapi import errors
+from rpcapi.endpoint import expose
 from tests.unit.rpcapi.cli.test_server import add_instances
 
 AFFINITY = {"group_id": "g", "group_policy": "affinity"}
@@ -13,6 +15,9 @@ APART = {"group_id": "h", "group_policy": "anti-affinity"}
 def groups(cluster):
     """Affinity group g with two members on host1/node1, and anti-affinity group h with one on each of two hosts."""
     add_instances(cluster, "a", "b", "c", "d")
+    cluster.scheduler.group("g")
+    cluster.scheduler.group("h", "anti-affinity", "other", max_per_host=2)
+    cluster.scheduler.group("i")
     for name in "ab":
         cluster.claims.claim(name, **AFFINITY)
     cluster.claims.claim("c", **APART)
@@ -24,9 +29,36 @@ def groups(cluster):
 def test_list_shows_policy_state_and_hosts(groups, gantt):
     rows = gantt("group", "list", "-f", "json").json
     assert [tuple(row.values()) for row in rows] == [
-        ("g", "affinity", "ok", 2, {"host1/node1": 2}),
-        ("h", "anti-affinity", "ok", 2, {"host1/node1": 1, "host2/node1": 1}),
+        ("g", "g", "default", "affinity", "ok", 2, {"host1/node1": 2}),
+        ("h", "h", "other", "anti-affinity", "ok", 2, {"host1/node1": 1, "host2/node1": 1}),
+        ("i", "i", "default", "affinity", "ok", 0, {}),
     ]
+
+
+def test_group_is_created_in_the_callers_project_and_deleted_by_its_name(cluster, gantt):
+    created = gantt("group", "create", "web", "--policy", "anti-affinity", "--max-per-host", "2", "-f", "json").json
+    (group,) = cluster.scheduler.groups.values()
+    assert (group.id, group.name, group.project) == (created["group"], "web", "default")
+    assert (group.policy, group.max_per_host) == ("anti-affinity", 2)
+    assert gantt("boot", "--flavor", "m1.tiny", "--group", "web").code == 0
+    assert cluster.conductor.builds[0][0].group_id == group.id
+    assert gantt("group", "delete", "web").code == 0
+    assert cluster.scheduler.groups == {}
+
+
+def test_name_of_several_groups_is_refused(cluster, gantt):
+    for _ in range(2):
+        gantt("group", "create", "web", "--policy", "affinity")
+    assert gantt("group", "show", "web").err == "Invalid request: 2 server groups are named web: use an id\n"
+
+
+def test_caller_who_may_not_read_claims_sees_groups_without_members(groups, gantt, monkeypatch):
+    def refuse(_claims, _ctxt, **_values):
+        raise errors.CallerRefused(caller="a client", service="claims", method="list_claims", why="it may not")
+
+    monkeypatch.setattr(type(groups.claims), "list_claims", expose(refuse))
+    group = gantt("group", "show", "h", "-f", "json").json
+    assert (group["policy"], group["state"], group["hosts"], group["members"]) == ("anti-affinity", None, None, [])
 
 
 def test_affinity_group_on_two_hosts_is_split_and_one_that_moves_is_moving(groups, gantt):
@@ -43,7 +75,7 @@ def test_affinity_group_on_two_hosts_is_split_and_one_that_moves_is_moving(group
 
 def test_unknown_group_is_reported(groups, gantt):
     result = gantt("group", "show", "x")
-    assert (result.code, result.err) == (1, "A member of server group x is not known\n")
+    assert (result.code, result.err) == (1, "Server group x is not known\n")
 
 
 @pytest.mark.parametrize(("command", "method"), [("migrate", "migrate"), ("live-migrate", "live-migrate")])
@@ -53,8 +85,8 @@ def test_all_members_of_a_group_are_moved_by_one_call(groups, gantt, command, me
 
 
 def test_group_without_members_and_a_call_without_servers_are_refused(groups, gantt):
-    result = gantt("server", "migrate", "--group", "x")
-    assert (result.code, result.err) == (1, "A member of server group x is not known\n")
+    result = gantt("server", "migrate", "--group", "i")
+    assert (result.code, result.err) == (1, "A member of server group i is not known\n")
     result = gantt("server", "migrate")
     assert (result.code, result.err) == (1, "name servers, or a server group with --group\n")
     assert groups.conductor.moves == []

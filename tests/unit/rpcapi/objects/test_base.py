@@ -12,7 +12,7 @@ def test_missing_fields_get_unshared_defaults():
     first, second = (objects.RequestSpec.of(resources={"VCPU": 1}) for _ in range(2))
     first.ignore_hosts.append("host1")
     assert second.ignore_hosts == []
-    assert second.group_max_per_host == 1
+    assert second.consumer_type == "INSTANCE"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_nested_object_is_completed_and_checked():
         spec=spec, partition="p", project_id="", user_id="", uuids=[], attempts=[], names=[]
     )
     primitive = request.obj_to_primitive()
-    assert GanttObject.obj_from_primitive(primitive).spec.group_max_per_host == 1
+    assert GanttObject.obj_from_primitive(primitive).spec.consumer_type == "INSTANCE"
     del primitive["gantt_object.data"]["spec"]["gantt_object.data"]["resources"]
     with pytest.raises(errors.MalformedObject, match=r"RequestSpec.*field 'resources' is missing"):
         GanttObject.obj_from_primitive(primitive)

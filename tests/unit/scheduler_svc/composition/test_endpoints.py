@@ -10,6 +10,7 @@ from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
+from scheduler_svc.endpoints.server_groups import ServerGroupEndpoint
 from scheduler_svc.store.memory import MemoryStore
 from tests.support.scheduler.workers import configure
 
@@ -38,6 +39,7 @@ def test_worker_serves_the_scheduler_and_the_claims_of_its_served_partitions(con
     scheduler_endpoints = [
         SelectionEndpoint,
         HostStateEndpoint,
+        ServerGroupEndpoint,
         NovaAuditEndpoint,
         DecisionsEndpoint,
     ]

@@ -3,25 +3,33 @@
 
 from rpcapi.background import Periodic
 from rpcapi.daemon.membership import Membership
-from scheduler_svc.composition import stores, tasks
+from scheduler_svc.composition import policy, stores, tasks
+from scheduler_svc.composition.scheduling import SchedulingParts
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.replication import reaper
 from scheduler_svc.store.memory import MemoryStore
 from tests.support.scheduler.workers import configure
 
 
+def build_tasks(conf, worker_index):
+    """Return the partitions and tasks of a worker, which serves all its partitions."""
+    scheduling_policy = policy.load(conf)
+    partition_set = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
+    scheduling = SchedulingParts(conf, partition_set, scheduling_policy)
+    return partition_set, tasks.build(conf, partition_set, MemoryStore, worker_index, scheduling)
+
+
 def task_classes(conf, worker_index):
-    """Return the classes of a worker's tasks, over two partitions of which it serves both."""
-    partition_set = stores.open_partitions(conf, MemoryStore, {}, None)
-    return [type(task) for task in tasks.build(conf, partition_set, MemoryStore, worker_index)]
+    return [type(task) for task in build_tasks(conf, worker_index)[1]]
 
 
 def test_first_worker_also_checks_aggregates_and_publishes_notifications(conf):
     configure(conf).set_override("partitions", ["default", "west"], group="scheduler")
     conf.set_override("enabled", True, group="host_state_notifications")
     conf.set_override("transport_url", "fake://", group="host_state_notifications")
-    # Two reapers, two measurements of stores, one of hosts and the heartbeat; the first also checks aggregates.
-    assert task_classes(conf, 0) == [*[Periodic] * 7, *[NotificationPublisher] * 2]
+    # Two reapers, two measurements of stores, one of hosts and the heartbeat; the first also checks aggregates and
+    # deletes unused server groups.
+    assert task_classes(conf, 0) == [*[Periodic] * 8, *[NotificationPublisher] * 2]
     assert task_classes(conf, 1) == [Periodic] * 6
 
 
@@ -44,11 +52,10 @@ def test_every_worker_joins_a_configured_service_group(conf):
 def test_only_the_first_worker_of_a_daemon_repeats_cleanups_while_more_is_due(conf, monkeypatch):
     monkeypatch.setattr(reaper, "STORE_SHARE", 1.0)  # a pause does not depend on the time that the cleanup took
     configure(conf).set_override("reap_interval", 2.0, group="store")
-    partition_set = stores.open_partitions(conf, MemoryStore, {}, None)
-    store = partition_set.served_partitions[0].store
     pauses = []
     for worker_index in (0, 1):
-        reaping = tasks.build(conf, partition_set, MemoryStore, worker_index)[0]
+        partition_set, (reaping, *_others) = build_tasks(conf, worker_index)
+        store = partition_set.served_partitions[0].store
         for number in range(2 * reaper.BATCH):
             store.pin(f"{worker_index}-{number}", "a", 1)
         expired = store.state.time_ms + 1

@@ -27,7 +27,7 @@ def test_declared_namespaces_are_added_to_built_in_ones(conf, tmp_path):
     path.write_text(json.dumps(RACK))
     registry = namespaces.load(declare(conf, ["rack"], writer="rackd", schema=str(path)))
     built_in = (
-        *("aggregate", "volume", "network", "trait", "resource_class", "placement", "flavor", "image"),
+        *("aggregate", "volume", "network", "trait", "resource_class", "placement", "flavor", "image", "server_group"),
         *("compute_node", "nova_bridge"),
     )
     assert registry.stored_names == (*built_in, "rack")

@@ -11,12 +11,13 @@ from scheduler_svc.replication.operator_writes import OperatorWrites
 from scheduler_svc.store.memory import MemoryStore
 
 DOCUMENT = {"hosts": ["h1"]}
+GROUP = {"project": "p", "policy": "affinity", "max_per_host": 1, "created_ms": 1}
 POSITION = 20  # of the replica; the store has forgotten it
 
 
 @pytest.fixture
 def store() -> MemoryStore:
-    new_store = MemoryStore("p", namespaces=["aggregate", "rack"])
+    new_store = MemoryStore("p", namespaces=["aggregate", "server_group", "rack"])
     new_store.begin_epoch()
     return new_store
 
@@ -59,6 +60,16 @@ def test_removed_service_is_left_out(store: MemoryStore, monkeypatch: pytest.Mon
     service = {"version": 2, "enabled": False, "disabled_reason": None}
     monkeypatch.setattr(store, "get_state", pytest.fail)
     assert repeated(store, entry(11, "service", h1=service), entry(12, "service", h1=None)) == {}
+
+
+def test_server_groups_are_repeated(store: MemoryStore) -> None:
+    writes = OperatorWrites()
+    figures: Any = {"providers": {}, "used": {}, "services": {}, "alive": {}, "opened": {}}
+    writes.load(Snapshot(epoch=1, position=10, states={"server_group": {"g1": GROUP}}, **figures))
+    writes.apply(entry(11, "state", server_group={"g2": GROUP}))
+    writes.repeat_forgotten(store, POSITION)
+    rows = store.list_state("server_group")[0]
+    assert [(name, document) for name, _version, document in rows] == [("g1", GROUP), ("g2", GROUP)]
 
 
 def test_load_replaces_all(store: MemoryStore) -> None:

@@ -1,143 +1,184 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server groups: members are read from the store before a decision."""
+"""Server groups are made once: requests complete themselves from them, and none changes them."""
 
-from dataclasses import replace
+import uuid
+from typing import Any
 
 import pytest
 
-from rpcapi import errors
-from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy, MoveEnd
-from scheduler_svc.core.records import ClaimGroup, ClaimRef, GroupMembers
-from scheduler_svc.scheduling.server_groups import add_group_members
-from tests.support.scheduler.hosts import node, request
-from tests.support.scheduler.schedulers import FakeStore, HostPartition, select, selection_call
+from rpcapi import errors, objects
+from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.scheduling.server_groups import UNUSED_MS, ServerGroups
+from tests.support.store.backends import memory_partition
+
+OWNER, STRANGER = "owner", "stranger"
+IDS = [str(uuid.UUID(int=number)) for number in range(1, 9)]
 
 
-def test_members_of_the_group_are_read_before_each_try():
-    """Given another worker that claims for the group between the reading of its members and the claim."""
-    partition = HostPartition({f"h{number:02}": node() for number in range(2)})
-    apart = request(group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
+class Cells:
+    """Groups of two partitions, with a clock that tests set."""
 
-    class Overtaken(FakeStore):
-        is_first = True
+    def __init__(self) -> None:
+        self.partitions = {
+            name: memory_partition(namespaces=["server_group"], partition=name) for name in ("east", "west")
+        }
+        self.now_ms = 1
+        self.groups = self.of_worker("east")
 
-        def prepare_all(self, batches, log_after=None):
-            (batch,) = batches
-            if self.is_first:
-                self.is_first = False
-                other = replace(apart, id="other", force_hosts=(batch.intents[0].candidates[0].host,))
-                select(partition.scheduler()[0], selection_call(first=1, scheduling_request=other))
-                batch = replace(batch, intents=[replace(batch.intents[0], candidates=batch.intents[0].candidates[:1])])
-            return super().prepare_all([batch], log_after)
+    def of_worker(self, own: str, limit: int = 3) -> ServerGroups:
+        stores = [partition.store for partition in self.partitions.values()]
+        partitions = OpenPartitions([OpenPartition(store, Replica(store)) for store in stores], own)
+        return ServerGroups(partitions, lambda: limit, lambda: self.now_ms)
 
-    scheduler, _ = partition.scheduler(Overtaken(partition.store))
-    select(scheduler, selection_call(scheduling_request=apart))
-    assert partition.store.group_hosts("g") == {"h00": 1, "h01": 1}
-    assert partition.store.find_decision("req-1")["lost"][0][1] == "GROUP"
+    def ids(self) -> list[str]:
+        return [group.id for group in self.groups.page(None, None, 1000)[0]]
 
 
-def test_affinity_puts_all_instances_on_one_host():
-    partition = HostPartition()
-    scheduler, _ = partition.scheduler()
-    together = request(group=ClaimGroup("g", GroupPolicy.AFFINITY))
-    selection = select(scheduler, selection_call(4, scheduling_request=together))
-    assert len({result.host for result in selection.prepared}) == 1
+@pytest.fixture
+def cells() -> Cells:
+    return Cells()
 
 
-def test_affinity_selects_the_group_host_despite_lower_score():
-    nodes = {f"h{number:02}": node({"VCPU": 8 + number}) for number in range(40)}
-    partition = HostPartition(nodes)
-    scheduler, _ = partition.scheduler()
-    result = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
-    select(scheduler, selection_call(scheduling_request=replace(result, force_hosts=("h00",))))
-    assert select(scheduler, selection_call(3, first=1, scheduling_request=result)).prepared[2].host == "h00"
-    with pytest.raises(errors.NoValidHost, match="39 server group policy, 1 not enough VCPU"):
-        select(scheduler, selection_call(first=4, scheduling_request=replace(result, resources={"VCPU": 5})))
-
-
-def test_anti_affinity_selects_the_last_host_without_a_group_member():
-    nodes = {f"h{number:02}": node({"VCPU": 100 - number}) for number in range(60)}
-    partition = HostPartition(nodes)
-    scheduler, _ = partition.scheduler()
-    apart = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
-    select(scheduler, selection_call(59, scheduling_request=apart))
-    assert select(scheduler, selection_call(first=59, scheduling_request=apart)).prepared[0].host == "h59"
-
-
-def test_anti_affinity_never_selects_a_host_twice():
-    partition = HostPartition({f"h{number:02}": node() for number in range(20)})
-    scheduler, _ = partition.scheduler()
-    apart = request(group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
-    results = [
-        select(scheduler, selection_call(first=number, scheduling_request=replace(apart, id=f"r{number}")))
-        for number in range(20)
-    ]
-    assert len({result.prepared[0].host for result in results}) == 20
-    with pytest.raises(errors.NoValidHost):
-        select(scheduler, selection_call(first=20, scheduling_request=apart))
-
-
-@pytest.mark.parametrize("most", [1, 2])
-def test_anti_affine_instance_that_moves_may_stay_on_its_host_and_others_may_not_come(most):
-    partition = HostPartition({"h00": node(), "h01": node()})
-    scheduler, _ = partition.scheduler()
-    apart = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY, most))
-    selected = select(scheduler, selection_call(2 * most, scheduling_request=apart)).prepared
-    mover, host = selected[0].consumer, selected[0].host
-    partition.store.confirm(host, [ClaimRef(mover, 1)])
-    partition.store.begin_moves([ClaimRef(mover, 1)], ["m1"])
-    resize = replace(apart, id="resize", source_partition="default")
-    moves = [MoveEnd(ClaimRole.DESTINATION, "m1", 1)]
-    call = replace(selection_call(scheduling_request=resize), consumers=(mover,), attempt=2, moves=moves)
-    assert select(scheduler, call).prepared[0].host == host
-    for other in (apart, resize):
-        with pytest.raises(errors.NoValidHost):
-            select(scheduler, selection_call(first=9, scheduling_request=replace(other, id="other")))
-
-
-def test_soft_group_policy_holds_while_capacity_allows():
-    for policy, hosts in ((GroupPolicy.SOFT_ANTI_AFFINITY, 4), (GroupPolicy.SOFT_AFFINITY, 1)):
-        partition = HostPartition()  # four hosts with capacity for four each
-        scheduler, _ = partition.scheduler()
-        scheduling_request = request({"VCPU": 2}, group=ClaimGroup("g", policy, 1))
-        # Given some members placed one by one, and some together
-        selections = [
-            select(scheduler, selection_call(first=at, scheduling_request=scheduling_request)).prepared[0].host
-            for at in (0, 1)
-        ]
-        selections += [
-            result.host
-            for result in select(scheduler, selection_call(2, first=2, scheduling_request=scheduling_request)).prepared
-        ]
-        assert len(set(selections)) == hosts
-        # Then a soft policy refuses nothing: hosts are shared, or a second one is used
-        select(scheduler, selection_call(4, first=4, scheduling_request=scheduling_request))
-        assert len(partition.live()) == 8
-
-
-def test_named_members_and_hosts_count_and_a_consumer_of_a_final_call_does_not():
-    together = request(
-        group=ClaimGroup("g", GroupPolicy.SOFT_AFFINITY), group_members=GroupMembers(("m-1", "m-2"), ("h3",))
+def group(number: int = 0, **values: Any) -> objects.ServerGroup:
+    return objects.ServerGroup.of(
+        **({"id": IDS[number], "name": "web", "project": OWNER, "policy": "affinity"} | values)
     )
-    call = selection_call(scheduling_request=together)
-    hosts = {call.consumers[0]: "h1", "m-1": "h2", "m-2": "h2"}
-
-    class Store:
-        def group_hosts(self, group_id):
-            return {"h1": 1, "h2": 1}
-
-        def hosts_of(self, consumers):
-            return {name: hosts[name] for name in consumers if name in hosts}
-
-    assert add_group_members(Store(), call).decision.members == {"h1": 1, "h2": 1}
-    assert add_group_members(Store(), replace(call, final=True)).decision.members == {"h2": 2, "h3": 1}
 
 
-def test_final_claims_are_those_of_the_requests_project_and_user():
-    partition = HostPartition()
-    scheduler, _ = partition.scheduler()
-    call = selection_call(scheduling_request=request(project="p2", user="u2"))
-    (prepared,) = select(scheduler, replace(call, final=True)).prepared
-    assert prepared.answer is Answer.PREPARED
-    (state,) = partition.store.read_allocations(call.consumers).values()
-    assert (state.project, state.user, state.generation) == ("p2", "u2", 1)
+def spec(number: int = 0, **values: Any) -> objects.RequestSpec:
+    return objects.RequestSpec.of(resources={"VCPU": 1}, group_id=IDS[number], **values)
+
+
+def test_request_gets_the_rule_of_its_group(cells: Cells) -> None:
+    cells.groups.create(group(policy="anti-affinity", max_per_host=2))
+    repeated = {"group_policy": "anti-affinity", "group_max_per_host": 2}
+    for values in ({}, {"group_policy": "anti-affinity"}, repeated):
+        for own in cells.partitions:
+            completed = cells.of_worker(own).complete(spec(**values), OWNER, creates=True)
+            assert (completed.group_policy, completed.group_max_per_host) == ("anti-affinity", 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ({"group_policy": "affinity"}, "group_policy anti-affinity, not affinity"),
+        ({"group_policy": "anti-affinity", "group_max_per_host": 9}, "group_max_per_host 2, not 9"),
+        ({"group_max_per_host": 1}, "group_max_per_host 2, not 1"),
+    ],
+)
+@pytest.mark.parametrize("creates", [True, False])
+def test_contradiction_is_refused_and_changes_nothing(
+    cells: Cells, values: dict[str, Any], what: str, creates: bool
+) -> None:
+    recorded = cells.groups.create(group(policy="anti-affinity", max_per_host=2))
+    with pytest.raises(errors.GroupContradicted, match=what):
+        cells.groups.complete(spec(**values), OWNER, creates=creates)
+    assert cells.groups.get(IDS[0], OWNER).values_set() == recorded.values_set()
+
+
+@pytest.mark.parametrize("values", [{}, {"group_policy": "affinity"}])
+@pytest.mark.parametrize("creates", [True, False])
+def test_group_of_another_project_does_not_exist(cells: Cells, values: dict[str, Any], creates: bool) -> None:
+    cells.groups.create(group())
+    with pytest.raises(errors.NotFound):
+        cells.groups.complete(spec(**values), STRANGER, creates=creates)
+    with pytest.raises(errors.NotFound):
+        cells.groups.get(IDS[0], STRANGER)
+    cells.groups.delete(IDS[0], STRANGER)
+    assert (cells.groups.page(STRANGER, None, 10), cells.ids()) == (([], None), [IDS[0]])
+
+
+def test_first_request_that_brings_a_policy_makes_the_group(cells: Cells) -> None:
+    first = cells.groups.complete(spec(group_policy="affinity"), OWNER, creates=True)
+    assert first.group_max_per_host == 1
+    assert cells.of_worker("west").complete(spec(), OWNER, creates=True).group_policy == "affinity"
+    with pytest.raises(errors.GroupContradicted):
+        cells.of_worker("west").complete(spec(group_policy="anti-affinity"), OWNER, creates=True)
+
+
+def test_unknown_group_without_a_policy_is_refused(cells: Cells) -> None:
+    with pytest.raises(errors.NotFound):
+        cells.groups.complete(spec(), OWNER, creates=True)
+    assert cells.ids() == []
+
+
+def test_dry_run_makes_no_group(cells: Cells) -> None:
+    completed = cells.groups.complete(spec(group_policy="anti-affinity"), OWNER, creates=False)
+    assert (completed.group_max_per_host, cells.ids()) == (1, [])
+
+
+def test_invalid_request_makes_no_group(cells: Cells) -> None:
+    with pytest.raises(errors.InvalidSpec):
+        cells.groups.complete(spec(group_policy="affinity", availability_zone=" east"), OWNER, creates=True)
+    assert cells.ids() == []
+
+
+def test_repeated_creation_is_the_same_and_another_one_conflicts(cells: Cells) -> None:
+    for own in cells.partitions:
+        cells.of_worker(own).create(group())
+    assert cells.ids() == [IDS[0]]
+    for values in ({"policy": "anti-affinity"}, {"project": STRANGER}, {"name": "db"}):
+        with pytest.raises(errors.Conflict, match="another group's"):
+            cells.groups.create(group(**values))
+
+
+@pytest.mark.parametrize(
+    "values", [{"policy": "apart"}, {"max_per_host": 2}, {"policy": "anti-affinity", "max_per_host": 0}, {"id": "web"}]
+)
+def test_invalid_group_is_refused(cells: Cells, values: dict[str, Any]) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        cells.groups.create(group(**values))
+    assert cells.ids() == []
+
+
+def test_project_has_a_limited_number_of_groups(cells: Cells) -> None:
+    for number in range(3):
+        cells.groups.create(group(number))
+    cells.groups.create(group(2))  # a repetition
+    with pytest.raises(errors.QuotaExceeded, match="has 3 server groups"):
+        cells.groups.create(group(3))
+    cells.groups.create(group(3, project=STRANGER))
+    cells.groups.delete(IDS[0], OWNER)
+    cells.groups.create(group(4))
+
+
+def test_groups_of_all_partitions_are_paged_by_id(cells: Cells) -> None:
+    for number, project in enumerate([OWNER, STRANGER] * 4):
+        cells.of_worker("west", limit=9).create(group(number, project=project))
+    assert all(
+        store.list_state("server_group")[0] for store in (partition.store for partition in cells.partitions.values())
+    )
+    pages, marker = [], None
+    while True:
+        page, marker = cells.groups.page(OWNER, marker, 3)
+        pages.append([item.id for item in page])
+        if marker is None:
+            break
+    assert pages == [IDS[0:6:2], IDS[6::2]]
+
+
+def test_group_with_members_is_kept(cells: Cells) -> None:
+    cells.groups.complete(spec(group_policy="affinity"), OWNER, creates=True)
+    west = cells.partitions["west"]
+    west.add_host("h1")
+    west.hold("c1", "h1", group=ClaimGroup(IDS[0], GroupPolicy.AFFINITY))
+    with pytest.raises(errors.GroupInUse, match="has 1 members"):
+        cells.groups.delete(IDS[0], OWNER)
+    cells.now_ms += 2 * UNUSED_MS
+    cells.groups.delete_unused()
+    assert cells.ids() == [IDS[0]]
+
+
+def test_only_old_implicit_groups_without_members_are_cleaned_up(cells: Cells) -> None:
+    cells.groups.create(group(0))
+    cells.groups.complete(spec(1, group_policy="affinity"), OWNER, creates=True)
+    cells.now_ms += UNUSED_MS
+    cells.groups.complete(spec(2, group_policy="affinity"), OWNER, creates=True)
+    cells.groups.delete_unused()
+    assert cells.ids() == [IDS[0], IDS[1], IDS[2]]
+    cells.now_ms += 1
+    cells.groups.delete_unused()
+    assert cells.ids() == [IDS[0], IDS[2]]

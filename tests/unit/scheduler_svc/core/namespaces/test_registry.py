@@ -9,7 +9,7 @@ from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 
 BUILT_IN = (
     *("compute", "service", "aggregate", "volume", "network", "trait", "resource_class", "placement"),
-    *("flavor", "image"),
+    *("flavor", "image", "server_group"),
 )
 
 

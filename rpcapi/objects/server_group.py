@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Server groups, as in Nova: made once, with a policy that no later request changes."""
+
+from oslo_versionedobjects import fields
+
+from rpcapi import errors
+from rpcapi.objects import base
+from rpcapi.objects.request_spec import RequestSpec
+
+
+@base.GanttObjectRegistry.register
+class ServerGroup(base.GanttObject):
+    """Server group of one project.
+
+    ``policy`` is a GroupPolicy. ``max_per_host`` limits the members on one node, for anti-affinity only.
+
+    Version 1.0: Initial version
+    """
+
+    fields = {
+        "id": fields.StringField(),
+        "name": fields.StringField(default=""),
+        "project": fields.StringField(),
+        "policy": fields.StringField(),
+        "max_per_host": fields.IntegerField(default=1),
+    }
+
+    def apply_to(self, spec: RequestSpec) -> RequestSpec:
+        """Return the spec with the group's policy and limit; raises GroupContradicted if it names others."""
+        rule = {"group_policy": self.policy, "group_max_per_host": self.max_per_host}
+        for name, value in rule.items():
+            requested = getattr(spec, name)
+            if requested not in (None, value):
+                raise errors.GroupContradicted(group=self.id, what=name, recorded=value, requested=requested)
+        return spec.with_values(**rule)
+
+
+@base.GanttObjectRegistry.register
+class ServerGroupPage(base.GanttObject):
+    """Page of server groups, by id; ``marker`` is None on the last page.
+
+    Version 1.0: Initial version
+    """
+
+    fields = {
+        "groups": fields.ListOfObjectsField("ServerGroup"),
+        "marker": fields.StringField(nullable=True, default=None),
+    }
