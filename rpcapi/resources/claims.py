@@ -22,7 +22,6 @@ INSTANCE = "INSTANCE"
 MIGRATION = "MIGRATION"  # consumer of the source's resources until the move ends
 MIGRATION_ATTEMPT = 1  # attempt of an ended migration's tombstone
 UNTYPED = ""  # Nova instance: clients of Placement before microversion 1.38 send no type
-BUILT_TYPES = frozenset({INSTANCE, UNTYPED})  # consumers with a guest on their host
 
 
 class ClaimRole(StrEnum):
@@ -65,6 +64,7 @@ class Verdict(StrEnum):
     FULL = "FULL"  # does not fit; the worker's replica was current
     CONCURRENT = "CONCURRENT"  # does not fit because of a change after the replica's log position
     STALE = "STALE"  # the host's eligibility changed after the replica's log position
+    LIMIT = "LIMIT"  # the node has as many claims as a filter permits
     GROUP = "GROUP"  # forbidden by the server group's policy
     PASSED = "PASSED"  # not tried: changed since the replica, and an unchanged host of similar weight was claimed
     CLOSED = "CLOSED"  # not audited in this epoch

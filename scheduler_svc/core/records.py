@@ -48,6 +48,7 @@ class Candidate:
     host: str
     allocations: Allocations | None = None  # None: the batch's resources from the host's root provider
     sums_position: int = 0  # log position of the host's sums, if later than the batch's
+    claim_limit: int | None = None  # live claims that the node may have, including this one; None: no limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ class AlternateClaimer:
     def prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> PreparedBatch:
         """Claim for all intents or none. Idempotent. Raises DeadlinePassed, NotReady and StoreUnavailable."""
         policy = self._current.policy
+        batch = self._limit_claims(policy, request, batch)
         fitted = self._fit_to_current_trees(policy, request, batch)
         answer = self._claim(fitted)
         stale = any(Verdict.STALE in result.verdicts for result in answer.prepared)
@@ -62,6 +63,24 @@ class AlternateClaimer:
         if renewed.epoch != batch.epoch and self._may_have_left(batch):
             renewed = _without_candidates(renewed)
         return PreparedBatch(renewed.intents, self._claim(renewed))
+
+    def _limit_claims(self, policy: SchedulingPolicy, request: SchedulingRequest, batch: ClaimBatch) -> ClaimBatch:
+        hosts = {candidate.host for intent in batch.intents for candidate in intent.candidates}
+        with self._replica.table.reading() as view:
+            homes = dict.fromkeys(hosts, self._replica.number)
+            limits = pipeline.claim_limits(policy.eligibility, view, request, homes)
+        if not limits:
+            return batch
+        intents = [
+            replace(
+                intent,
+                candidates=[
+                    replace(candidate, claim_limit=limits.get(candidate.host)) for candidate in intent.candidates
+                ],
+            )
+            for intent in batch.intents
+        ]
+        return replace(batch, intents=intents)
 
     def _may_have_left(self, batch: ClaimBatch) -> bool:
         """Return whether an affinity group has no members, so that it may have left in a forgotten epoch."""

@@ -11,6 +11,7 @@ from rpcapi import errors
 from rpcapi.messaging import green
 from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import BatchRanking, Driver, Ranking, RankRequest
+from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.ranking import fit_to_trees
@@ -132,6 +133,10 @@ class BatchRanker:
             ]
             names = {name for ranking in rankings if ranking for names in ranking.candidates for name in names}
             homes = view.partition_numbers(names)
+            limits = [
+                pipeline.claim_limits(driver.filters, view, rank_request.request, homes)
+                for rank_request in rank_requests
+            ]
         # Log entries of this worker's claims since the ranking are still unread, so claimed positions are unknown.
         return [
             None
@@ -143,8 +148,9 @@ class BatchRanker:
                 homes,
                 {},
                 rank_request.request.decision.group_hosts if rank_request.request.group is not None else None,
+                claim_limits=claim_limits,
             )
-            for rank_request, ranking in zip(rank_requests, rankings, strict=True)
+            for rank_request, ranking, claim_limits in zip(rank_requests, rankings, limits, strict=True)
         ]
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from rpcapi import errors, tracing
-from rpcapi.resources.claims import BUILT_TYPES
 from scheduler_svc import metrics
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.scheduling.calls import SelectionCall
@@ -62,7 +61,7 @@ class DecisionRound:
             return answer
         table, number = self._replica.table, self._replica.number
         table.apply_used(answer.used, answer.position, number)
-        if answer.accepted and batch.consumer_type in BUILT_TYPES:
+        if answer.accepted:
             table.count_builds([str(result.host) for result in answer.prepared if result.is_new], number)
         return DecidedTry(snapshot, batch, answer)
 
@@ -174,7 +173,7 @@ def _expected_claims(call: SelectionCall, snapshot: RankingSnapshot | Exception)
     for number, (host, *_) in enumerate(ranking.candidates):
         allocations = ranking.allocations[number] if ranking.allocations else {}
         own = allocations.get(host, {host: call.request.resources})
-        yield PlannedClaim(host, own, call.consumer_type in BUILT_TYPES)
+        yield PlannedClaim(host, own)
 
 
 def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnapshot]:

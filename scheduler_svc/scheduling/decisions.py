@@ -41,7 +41,11 @@ def claim_batch(
     # Send even a batch without candidates: the store may know the attempt, and it stores the record.
     ranked = ranking.candidates or [()] * len(consumers)
     candidates = {
-        name: Candidate(name, sums_position=snapshot.claimed_positions.get(name, 0))
+        name: Candidate(
+            name,
+            sums_position=snapshot.claimed_positions.get(name, 0),
+            claim_limit=snapshot.claim_limits.get(name),
+        )
         for names in ranked
         for name in names
     }

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rpcapi import errors
 from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import Driver, Ranking
+from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.reads import Reads, union
@@ -56,11 +57,10 @@ class CurrentPolicy:
 
 
 class PlannedClaim(NamedTuple):
-    """Expected claim of another call in the round. ``is_build`` says whether the host builds an instance."""
+    """Expected claim of another call in the round."""
 
     host: str
     allocations: Allocations
-    is_build: bool
 
 
 class SharedRanking(NamedTuple):
@@ -85,6 +85,7 @@ class RankingSnapshot:
     # Some rejected hosts per reason, if none passed or the call asks for it.
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shared: SharedRanking | None = None  # set if the ranking was made for several calls
+    claim_limits: Mapping[str, int] = field(default_factory=dict)  # of candidates, see pipeline.claim_limits
     planned: Sequence[PlannedClaim] = ()  # claims of other calls in the round, counted as if already made
 
 
@@ -107,7 +108,8 @@ def rank_hosts(
         survey = failing_hosts.decide(view, lambda view: driver.survey(view, request))
         samples = {**survey.samples(view), **ranking.samples}
     positions = _claimed_positions(view, ranking, homes)
-    return RankingSnapshot(ranking, seed, view.log_positions, homes, positions, samples=samples)
+    limits = pipeline.claim_limits(driver.filters, view, request, homes)
+    return RankingSnapshot(ranking, seed, view.log_positions, homes, positions, samples=samples, claim_limits=limits)
 
 
 def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rpcapi import errors
 from rpcapi.resources.claims import CLAIM_REFUSALS, NOT_AUDITED, Answer, Verdict
 from scheduler_svc import metrics
+from scheduler_svc.core.filters import counts
 from scheduler_svc.core.records import Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 
@@ -20,6 +21,7 @@ REASONS: Mapping[str, str] = {
     Verdict.FULL: "claimed by others meanwhile",
     Verdict.CONCURRENT: "claimed by others meanwhile",
     Verdict.STALE: "changed meanwhile",
+    Verdict.LIMIT: counts.INSTANCES.reason,
     Verdict.GROUP: "server group policy",
     Verdict.CLOSED: NOT_AUDITED,
     Verdict.UNKNOWN: "gone meanwhile",

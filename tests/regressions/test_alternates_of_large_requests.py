@@ -107,7 +107,8 @@ def send(one_request: OneRequest, reports: Sequence[objects.BuildReport]) -> Non
 def boot(partition: StorePartition, size: int, **values: object) -> tuple[ClaimingWorker, Hosts, OneRequest]:
     """Boot ``size`` instances up to the delivery of the first builds."""
     worker, hosts = ClaimingWorker(partition), Hosts(partition)
-    group = {"group_id": "g", "group_max_per_host": 1} if "group_policy" in values else {}
+    worker.group_policy = str(values.get("group_policy"))
+    group = {"group_id": "g"} if "group_policy" in values else {}
     one_request = OneRequest(worker, size, hosts, **group, **values)
     one_request.run(0)
     return worker, hosts, one_request
@@ -238,7 +239,8 @@ def test_slow_host_confirms_all_or_the_group_moves_together(partition: StorePart
     for name in ("h1", "h2"):
         add_host(partition, name, MAX_INSTANCES)
     worker, hosts = ClaimingWorker(partition, SHORT_MS if is_late else LONG_MS), Hosts(partition)
-    one_request = OneRequest(worker, MAX_INSTANCES, hosts, group_id="g", group_max_per_host=1, **AFFINITY)
+    worker.group_policy = AFFINITY["group_policy"]
+    one_request = OneRequest(worker, MAX_INSTANCES, hosts, group_id="g")
     one_request.run(0)
     partition.wait_until(partition.time() + SHORT_MS + 1)
     send(one_request, hosts.reports(accepts_first=True))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limits of NumInstancesFilter and IoOpsFilter hold for the builds of all scheduler workers together.
+"""The limit of NumInstancesFilter holds for the builds of all scheduler workers together; that of IoOpsFilter does not.
 
-Hosts count builds in their next report only. Until then each worker adds the builds that it placed itself.
+Hosts count builds in their next report only. Until then each worker adds the builds that it placed itself, and the
+claim script counts the claims of all.
 """
 
 import contextlib
@@ -56,15 +57,13 @@ class Workers:
     [
         ("NumInstancesFilter", 1),
         ("IoOpsFilter", 1),
-        *(
-            pytest.param(
-                name,
-                2,
-                marks=pytest.mark.xfail(
-                    strict=True, raises=AssertionError, reason="A worker does not count the builds of other workers."
-                ),
-            )
-            for name in OPTIONS
+        ("NumInstancesFilter", 2),
+        pytest.param(
+            "IoOpsFilter",
+            2,
+            marks=pytest.mark.xfail(
+                strict=True, raises=AssertionError, reason="The claim script does not know which builds have ended."
+            ),
         ),
     ],
 )

@@ -58,6 +58,10 @@ class Worker:
         self._scheduler = PartitionScheduler(partition.store, self._replica, SchedulingLimits(ttl_ms=ttl_ms))
         self.lost_answers = 0
         self.attempts: list[int] = []
+        self.group_policy = ""
+
+    def get_server_group(self, ctxt: RequestContext, group_id: str, project: str | None = None) -> objects.ServerGroup:
+        return objects.ServerGroup.of(id=group_id, project=project, policy=self.group_policy)
 
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
         return {}

@@ -60,6 +60,21 @@ def without_capacity(filters: Iterable[Filter]) -> Sequence[Filter]:
     return [host_filter for host_filter in filters if host_filter.name not in CAPACITY_FILTERS]
 
 
+def claim_limits(
+    filters: Sequence[Filter], view: View, request: SchedulingRequest, homes: Mapping[str, int]
+) -> dict[str, int]:
+    """Return how many live claims hosts may have, by host; ``homes`` has the hosts' partition numbers.
+
+    Hosts are left out if no filter limits them.
+    """
+    limiting = [host_filter.claim_limit for host_filter in scopes.select(filters, request.scope)]
+    columns = [claim_limit(view, request) for claim_limit in limiting if claim_limit is not None]
+    if not columns:
+        return {}
+    rows = {name: view.row(name, number) for name, number in homes.items()}
+    return {name: int(min(column[row] for column in columns)) for name, row in rows.items() if row is not None}
+
+
 def run(
     filters: Sequence[Filter],
     view: View,

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts at the limit of a reported count: Nova's IoOpsFilter and NumInstancesFilter, also by aggregate."""
+"""Rejects hosts at the limit of a reported count: Nova's IoOpsFilter and NumInstancesFilter, also by aggregate.
+
+The claim script counts claims, so no burst passes the limit of instances. It does not know which builds have ended:
+the limit of I/O operations holds for the builds that hosts report and those that this worker placed since.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -17,15 +21,19 @@ from scheduler_svc.core.table.view import View
 
 
 class LimitedCount(NamedTuple):
-    """A metric; its limit, both a field of FilterOptions and a metadata key; and the rejection reason."""
+    """A metric; its limit, both a field of FilterOptions and a metadata key; and the rejection reason.
+
+    ``is_of_claims``: each live claim of a host counts.
+    """
 
     metric: str
     limit: str
     reason: str
+    is_of_claims: bool
 
 
-IO_OPS = LimitedCount("metrics.io_ops", "max_io_ops_per_host", "too many I/O operations")
-INSTANCES = LimitedCount("metrics.instances", "max_instances_per_host", "too many instances")
+IO_OPS = LimitedCount("metrics.io_ops", "max_io_ops_per_host", "too many I/O operations", is_of_claims=False)
+INSTANCES = LimitedCount("metrics.instances", "max_instances_per_host", "too many instances", is_of_claims=True)
 
 
 def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, *, by_aggregate: bool) -> Filter:
@@ -48,8 +56,18 @@ def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, 
         # Counts may be fractional.
         return np.ceil(limit(view) - count(view))
 
+    def claim_limit(view: View, request: SchedulingRequest) -> FloatColumn:
+        return np.broadcast_to(limit(view), view.size)
+
     reads = union([{"compute": frozenset({counted.metric})}, READS if by_aggregate else {}])
-    return Filter(name, predicates, reads, remaining_instances=remaining_instances, reasons=(counted.reason,))
+    return Filter(
+        name,
+        predicates,
+        reads,
+        remaining_instances=remaining_instances,
+        claim_limit=claim_limit if counted.is_of_claims else None,
+        reasons=(counted.reason,),
+    )
 
 
 def _integer(text: str) -> int | None:

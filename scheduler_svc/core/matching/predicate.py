@@ -34,5 +34,7 @@ class Filter:
     per_host: PerHostPredicates | None = None  #: called instead of ``predicates`` if set
     #: Instances that each row takes, if one changes what the filter reads.
     remaining_instances: Callable[[View, SchedulingRequest], FloatColumn] | None = None
+    #: Live claims that each row may have, which the claim script checks again.
+    claim_limit: Callable[[View, SchedulingRequest], FloatColumn] | None = None
     reasons: Sequence[str] = ()  #: reasons of the predicates; {} stands for a name from the request
     in_every_scope: bool = False  #: whether it applies to requests of any FilterScope

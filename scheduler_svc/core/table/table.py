@@ -129,8 +129,8 @@ class HostTable(HostRows):
             yield View(self)
 
     @contextlib.contextmanager
-    def planning(self, number: int = 0) -> Iterator[Callable[[str, Allocations, bool], None]]:
-        """Context manager that yields ``take(host, allocations, is_build)``, which plans a claim until the block ends.
+    def planning(self, number: int = 0) -> Iterator[Callable[[str, Allocations], None]]:
+        """Context manager that yields ``take(host, allocations)``, which plans a claim until the block ends.
 
         A planned claim reduces free amounts and counts builds. Changes and other readers wait, so keep the block short.
         Allocations from child providers have no effect.
@@ -140,14 +140,14 @@ class HostTable(HostRows):
         with self._lock:
             rows, now = self.partitions[number].rows, self._clock()
 
-            def take(host: str, allocations: Allocations, is_build: bool) -> None:
+            def take(host: str, allocations: Allocations) -> None:
                 for name, amounts in allocations.items():
                     for resource_class in amounts.keys() & self.resources.keys() if name in rows else ():
                         columns, row = self.resources[resource_class], rows[name]
                         used = int(columns.used[row])
                         former.setdefault((resource_class, row), used)
                         columns.set_used(row, used + amounts[resource_class])
-                if is_build and host in rows:
+                if host in rows:
                     builds.append(rows[host])
                     self.states.count_build(rows[host], now)
 

@@ -132,6 +132,8 @@ def _candidate(candidate: Candidate) -> str:
     words = [candidate.host]
     if candidate.sums_position:
         words.append(str(candidate.sums_position))
+    if candidate.claim_limit is not None:
+        words.append(f"<{candidate.claim_limit}")
     if candidate.allocations is not None:
         words.append(documents.encode(candidate.allocations))
     return " ".join(words)

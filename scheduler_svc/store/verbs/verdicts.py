@@ -9,6 +9,7 @@ from rpcapi.resources.claims import GroupPolicy, Verdict
 from scheduler_svc.core.records import Allocations, Candidate, Claim, ClaimBatch, ClaimRef
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.pinning import has_left
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 @dataclass
@@ -18,6 +19,7 @@ class PreparePlan:
     Attributes:
         members: Group members per node before the batch.
         deltas: Changes of used sums by (provider, class).
+        claim_deltas: Changes of the number of claims per node.
         member_deltas: Changes of ``members``.
         former: Claims that final claims extend, by consumer.
         forgotten: Replaced attempts that the store does not know.
@@ -26,6 +28,7 @@ class PreparePlan:
 
     members: Mapping[str, int] = field(default_factory=dict)
     deltas: dict[tuple[str, str], int] = field(default_factory=dict)
+    claim_deltas: dict[str, int] = field(default_factory=dict)
     member_deltas: dict[str, int] = field(default_factory=dict)
     replaced: list[Claim] = field(default_factory=list)
     former: dict[str, Claim] = field(default_factory=dict)
@@ -38,6 +41,7 @@ class PreparePlan:
             for resource_class, amount in amounts.items():
                 key = (provider, resource_class)
                 self.deltas[key] = self.deltas.get(key, 0) + sign * amount
+        self.claim_deltas[claim.host] = self.claim_deltas.get(claim.host, 0) + sign
         if batch.group and claim.group and claim.group.id == batch.group.id:
             self.member_deltas[claim.host] = self.member_deltas.get(claim.host, 0) + sign
 
@@ -47,7 +51,7 @@ def required_allocations(batch: ClaimBatch, candidate: Candidate) -> Allocations
     return {candidate.host: batch.resources} if candidate.allocations is None else candidate.allocations
 
 
-def judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, plan: PreparePlan) -> Verdict:
+def judge(partition: WholePartition, batch: ClaimBatch, candidate: Candidate, plan: PreparePlan) -> Verdict:
     """Return FITS, or why the candidate does not fit after the planned changes."""
     required = required_allocations(batch, candidate)
     if candidate.host not in partition.capacity:
@@ -62,12 +66,16 @@ def judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, pl
         return Verdict.STALE
     if not all(_fits(partition, provider, amounts, plan) for provider, amounts in required.items()):
         return Verdict.CONCURRENT if has_changed(partition, batch, candidate) else Verdict.FULL
-    return _judge_group_and_audits(partition, batch, candidate.host, required, plan)
+    return _judge_rules(partition, batch, candidate, required, plan)
 
 
-def _judge_group_and_audits(
-    partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
+def _judge_rules(
+    partition: WholePartition, batch: ClaimBatch, candidate: Candidate, required: Allocations, plan: PreparePlan
 ) -> Verdict:
+    """Return FITS, or which rule besides capacity forbids the candidate."""
+    host = candidate.host
+    if candidate.claim_limit is not None and not _permits(partition, host, candidate.claim_limit, plan):
+        return Verdict.LIMIT
     if _may_be_rejoined(partition, batch):
         return Verdict.CLOSED
     if not _group_allows(partition, batch, host, plan):
@@ -104,6 +112,12 @@ def _fits(partition: PartitionState, provider: str, amounts: Mapping[str, int], 
         if in_use + amount > capacity or not least <= amount <= most or amount % step:
             return False
     return True
+
+
+def _permits(partition: WholePartition, node: str, claim_limit: int, plan: PreparePlan) -> bool:
+    """Return whether a node may have one more claim. Clients of the Placement API hold nodes as providers."""
+    others = claim_limit - plan.claim_deltas.get(node, 0)
+    return others > 0 and len(partition.claims_at(node, "", others)) < others
 
 
 def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan: PreparePlan) -> bool:

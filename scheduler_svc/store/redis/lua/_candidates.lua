@@ -9,8 +9,9 @@ local capacities, eligibles, homes, host_read, candidates = {}, {}, {}, {}, {}
 local function read_candidate(text)
   local candidate = candidates[text]
   if not candidate then
-    local host, sums_position, required_text = string.match(text, '^(%S+) ?(%d*) ?(.*)$')
-    candidate = { host = host, quoted = quote(host), sums_position = tonumber(sums_position) or decided_at }
+    local host, sums_position, limit, required_text = string.match(text, '^(%S+) ?(%d*) ?<?(%d*) ?(.*)$')
+    candidate = { host = host, quoted = quote(host), sums_position = tonumber(sums_position) or decided_at,
+      limit = tonumber(limit) }
     if required_text ~= '' then
       candidate.required, candidate.required_text = cjson.decode(required_text), required_text
     else
@@ -29,7 +30,7 @@ local function without_providers(candidate, allocations)
     required[provider] = not allocations[provider] and amounts or nil
   end
   return { host = candidate.host, quoted = candidate.quoted, sums_position = candidate.sums_position,
-    required = required, required_text = cjson.encode(required) }
+    limit = candidate.limit, required = required, required_text = cjson.encode(required) }
 end
 
 -- Reads hash fields in batches, because the number of arguments of a call is limited.

@@ -2,6 +2,7 @@
 -- Verdict on a candidate, from sums and the batch's deltas; same rules as rpcapi/resources/fit.
 -- Include after _candidates and _group_policy.
 local deltas = {} -- planned changes of sums
+local claim_deltas = {} -- planned changes of the number of claims, by node
 
 -- Adds a claim to the batch's deltas, or with sign -1 subtracts it.
 local function plan(claim, sign)
@@ -12,6 +13,7 @@ local function plan(claim, sign)
       planned[class] = (planned[class] or 0) + sign * amount
     end
   end
+  claim_deltas[claim.host] = (claim_deltas[claim.host] or 0) + sign
   if group and type(claim.group) == 'table' and claim.group.id == group.id then
     member_deltas[claim.host] = (member_deltas[claim.host] or 0) + sign
   end
@@ -117,11 +119,21 @@ local function eligibility_of(candidate)
   return stale and 'STALE' or 'FITS'
 end
 
+-- Counts the claims on a node, including planned ones. Clients of the Placement API hold nodes as providers.
+local function claims_on(node)
+  local first, last = '[' .. node .. '|', '(' .. node .. '}'
+  local number = redis.call('ZLEXCOUNT', K.by_host, first, last) + redis.call('ZLEXCOUNT', K.holders, first, last)
+  return number + (claim_deltas[node] or 0)
+end
+
 local function capacity_verdict(candidate)
   for provider, amounts in pairs(candidate.required) do
     if not fits(provider, amounts) then
       return has_changed(candidate) and 'CONCURRENT' or 'FULL'
     end
+  end
+  if candidate.limit and claims_on(candidate.host) >= candidate.limit then
+    return 'LIMIT'
   end
   if not may_be_rejoined() and not group_allows(candidate.host) then
     return 'GROUP'

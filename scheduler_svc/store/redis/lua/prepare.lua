@@ -7,8 +7,8 @@
 --       else 0,
 --       then per intent: consumer, attempt, replaced attempt or 0, migration or '', attempt at its source or 0, number
 --       of near candidates, number of candidates,
---       then per candidate, space-separated: name, position of its sums if later than the decision's, allocations as
---       JSON if they differ from the resources
+--       then per candidate, space-separated: name, position of its sums if later than the decision's, '<' with the
+--       number of claims that the node may have if it is limited, allocations as JSON if they differ from the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
 --          then per intent: answer, host or '', alternates, deadline or '', verdicts (space-separated lists),
 --          allocations as JSON, '' if they are the resources on its host;

@@ -41,16 +41,13 @@ def test_table_counts_own_claims_immediately():
     assert replica_view.reached == []
 
 
-@pytest.mark.parametrize("volume", [False, True])
-def test_table_counts_own_builds_until_their_hosts_report(volume):
+def test_table_counts_own_builds_until_their_hosts_report():
     filters = pipeline.build(["NumInstancesFilter"], FilterOptions(max_instances_per_host=3))
     driver = FilterDriver(filters, scoring.build({}))
     policy = SchedulingPolicy(driver)
     partition = HostPartition({"a": node(metrics={"instances": 1})})
     replica_view = FollowingReplicaView(partition.store, driver.reads)
     scheduler = PartitionScheduler(partition.store, replica_view, SchedulingLimits())
-    if volume:
-        select(scheduler, selection_call(consumer_type="VOLUME"), policy=policy)
     for number in (1, 2):
         select(scheduler, selection_call(first=number), policy=policy)
     with pytest.raises(errors.NoValidHost) as caught:
@@ -136,7 +133,7 @@ def test_deadline_passed_while_deciding_claims_nothing():
     driver = FILTER_POLICY.driver
 
     class Slow:
-        reads = driver.reads
+        reads, filters = driver.reads, driver.filters
 
         def rank(self, *args):
             ctxt.deadline = time.time() - 1

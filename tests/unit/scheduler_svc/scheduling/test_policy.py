@@ -59,7 +59,7 @@ def test_call_that_started_before_a_reload_is_decided_by_the_earlier_policy():
     class NamedDriver:
         """A driver that logs its name."""
 
-        reads = filter_driver().reads
+        reads, filters = filter_driver().reads, ()
 
         def __init__(self, name):
             self._name = name

@@ -24,15 +24,15 @@ def table() -> HostTable:
 
 def test_plans_add_up_and_end_with_their_block(table: HostTable) -> None:
     with table.planning() as plan:
-        plan("a", {"a": {"VCPU": 2}}, False)
-        plan("a", {"a": {"VCPU": 3, "MEMORY_MB": 96}}, False)
+        plan("a", {"a": {"VCPU": 2}})
+        plan("a", {"a": {"VCPU": 3, "MEMORY_MB": 96}})
         assert (free(table), free(table, resource_class="MEMORY_MB"), free(table, "b")) == (2, 4000, 3)
     assert (free(table), free(table, resource_class="MEMORY_MB")) == (7, 4096)
 
 
 def test_plans_end_when_their_block_fails(table: HostTable) -> None:
     with pytest.raises(KeyError), table.planning() as plan:
-        plan("a", {"a": {"VCPU": 2}}, False)
+        plan("a", {"a": {"VCPU": 2}})
         raise KeyError
     assert free(table) == 7
 
@@ -48,11 +48,10 @@ def test_builds_count_beside_those_that_were_counted_before(table: HostTable) ->
     table.count_builds(["a"])
     before = builds()
     with table.planning() as plan:
-        plan("a", {"a": {"VCPU": 1}}, True)
-        plan("a", {"a": {"VCPU": 1}}, True)
-        plan("b", {"b": {"VCPU": 1}}, True)
-        plan("b", {"b": {"VCPU": 1}}, False)
-        plan("nowhere", {}, True)
+        plan("a", {"a": {"VCPU": 1}})
+        plan("a", {"a": {"VCPU": 1}})
+        plan("b", {"b": {"VCPU": 1}})
+        plan("nowhere", {})
         assert builds() == {"a": 5, "b": 1}
     assert builds() == pytest.approx(before, nan_ok=True)
     assert before["a"] == 3
@@ -60,8 +59,8 @@ def test_builds_count_beside_those_that_were_counted_before(table: HostTable) ->
 
 def test_unknown_providers_and_classes_are_ignored(table: HostTable) -> None:
     with table.planning() as plan:
-        plan("nowhere", {"nowhere": {"VCPU": 2}}, False)
-        plan("a", {"a": {"CUSTOM_UNKNOWN": 2}}, False)
+        plan("nowhere", {"nowhere": {"VCPU": 2}})
+        plan("a", {"a": {"CUSTOM_UNKNOWN": 2}})
         assert free(table) == 7
 
 
@@ -70,8 +69,8 @@ def test_changes_and_other_readers_wait(table: HostTable) -> None:
     other = threading.Thread(target=lambda: answers.append(free(table)))
     change = threading.Thread(target=lambda: table.apply_used({"b": {"VCPU": 2}}, 10**6))
     with table.planning() as plan:
-        plan("a", {"a": {"VCPU": 2}}, False)
-        plan("b", {"b": {"VCPU": 1}}, False)
+        plan("a", {"a": {"VCPU": 2}})
+        plan("b", {"b": {"VCPU": 1}})
         other.start()
         change.start()
         other.join(0.05)
