@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of group [quota]: limits of projects."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from oslo_config import cfg
 
@@ -45,14 +45,15 @@ def load(conf: cfg.ConfigOpts) -> AdmissionLimits:
             raise errors.BadConfiguration(
                 why=f"[{GROUP}] project_limits: {text!r} must be PROJECT NAME=LIMIT,..., with each project once"
             )
-        projects[project] = _parse(f"[{GROUP}] project_limits of {project}", limits.split(","))
-    default = {RECORDED: DEFAULT_RECORDED, **_parse(f"[{GROUP}] limits", conf.quota.limits)}
+        label = f"[{GROUP}] project_limits of {project}"
+        projects[project] = _limits(label, pairs.parse(label, limits.split(",")))
+    default = {RECORDED: DEFAULT_RECORDED, **_limits(f"[{GROUP}] limits", pairs.read(conf, GROUP, "limits"))}
     return AdmissionLimits(default, projects, conf.conductor.max_backlog, conf.conductor.max_spec_bytes)
 
 
-def _parse(label: str, texts: Iterable[str]) -> dict[str, int]:
+def _limits(label: str, texts: Mapping[str, str]) -> dict[str, int]:
     limits = {}
-    for name, text in pairs.read(label, texts).items():
+    for name, text in texts.items():
         try:
             if name not in (INSTANCES, RECORDED):
                 vocabulary.check_resource_class(name)

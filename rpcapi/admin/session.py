@@ -5,7 +5,7 @@ import functools
 import getpass
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import oslo_messaging as messaging
@@ -68,22 +68,24 @@ class Session:
         return client.load(self._config_files)
 
     @functools.cached_property
-    def flavors(self) -> dict[str, Flavor]:
+    def flavors(self) -> Mapping[str, Flavor]:
+        """Flavors by name; reading an invalid one of the configuration raises BadConfiguration."""
         return catalog_documents.merge(self.flavors_by_source)
 
     @functools.cached_property
-    def flavors_by_source(self) -> dict[str, dict[str, Flavor]]:
+    def flavors_by_source(self) -> Mapping[str, Mapping[str, Flavor]]:
         """Flavors by source: built-in, cluster, configuration of this client; later ones take precedence."""
         configured = flavors.load(self.conf, self.catalog)
         stored = catalog_documents.read_documents(Flavor, self.list_catalog("flavor"))
         return {BUILT_IN_SOURCE: BUILT_IN, CLUSTER_SOURCE: stored, CLIENT_SOURCE: configured}
 
     @functools.cached_property
-    def images(self) -> dict[str, Image]:
+    def images(self) -> Mapping[str, Image]:
+        """Images by name; reading an invalid one of the configuration raises BadConfiguration."""
         return catalog_documents.merge(self.images_by_source)
 
     @functools.cached_property
-    def images_by_source(self) -> dict[str, dict[str, Image]]:
+    def images_by_source(self) -> Mapping[str, Mapping[str, Image]]:
         """Images by source: cluster, configuration of this client; later ones take precedence."""
         stored = catalog_documents.read_documents(Image, self.list_catalog("image"))
         return {CLUSTER_SOURCE: stored, CLIENT_SOURCE: images.load(self.conf)}

@@ -11,7 +11,7 @@ from rpcapi import errors
 from rpcapi.admin.argument import Argument, parse_pair, repeatable
 from rpcapi.admin.state_write import WRITER, get_version, update_document, write_document
 from rpcapi.cli.command import Command, CommandFailed, CommandOutput, Lister, SessionCommand, ShowOne
-from rpcapi.spec_builder import openstack_json
+from rpcapi.spec_builder import catalog_documents, openstack_json
 from rpcapi.spec_builder.catalog_documents import document_name
 
 MAX_FILE_BYTES = 16 << 20
@@ -35,6 +35,13 @@ class CatalogCommand(SessionCommand):
     @abc.abstractmethod
     def check(self, item: Any) -> None:
         """Raise a GanttError for an item with which no server can be booted."""
+
+    def read_valid(self, items: Mapping[str, Any]) -> list[Any]:
+        """Return the valid items, and show a message for each invalid one of the configuration."""
+        valid, invalid = catalog_documents.read_valid(items)
+        for error in invalid:
+            self.show_message(f"Not listed: {error.sentence}")
+        return valid
 
     def store(self, item: Any, *, replaces: bool) -> None:
         """Store a checked item; raises Conflict if its name exists and ``replaces`` is false."""

@@ -47,7 +47,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         self.session = Session.of_daemon(conf)
 
     def configuration(self) -> Result:
-        return Result(Code.SUCCESS, f"{len(self.session.flavors)} flavors")
+        return Result(Code.SUCCESS, f"{len(dict(self.session.flavors))} flavors")
 
     def conductor(self) -> Result:
         """Check that a conductor answers at the newest RPC version, and its store acknowledges writes."""

@@ -23,7 +23,8 @@ class _Flavors(catalog_documents.CatalogCommand):
 
     def rows(self) -> Iterator[Sequence[Any]]:
         sources = find_sources(self.session.flavors_by_source)
-        for flavor in sorted(self.session.flavors.values(), key=lambda flavor: (flavor.memory_mb, flavor.name)):
+        flavors = self.read_valid(self.session.flavors)
+        for flavor in sorted(flavors, key=lambda flavor: (flavor.memory_mb, flavor.name)):
             extra_specs = fields_cell(flavor.extra_specs)
             yield flavor.name, flavor.vcpus, flavor.memory_mb, flavor.disk_gb, extra_specs, sources[flavor.name]
 

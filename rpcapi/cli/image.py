@@ -23,9 +23,9 @@ class _Images(catalog_documents.CatalogCommand):
 
     def rows(self) -> Iterator[Sequence[Any]]:
         sources = find_sources(self.session.images_by_source)
-        for name, image in sorted(self.session.images.items()):
+        for image in self.read_valid(self.session.images):
             texts = image.name, image.id or image.name, image.disk_format, fields_cell(image.properties)
-            yield *texts, image.min_ram_mb, image.min_disk_gb, sources[name]
+            yield *texts, image.min_ram_mb, image.min_disk_gb, sources[image.name]
 
     def check(self, item: Any) -> None:
         documents.IMAGE("image", item.as_dict())

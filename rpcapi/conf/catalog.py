@@ -4,7 +4,8 @@
 from oslo_config import cfg
 
 from rpcapi import errors
-from rpcapi.conf import named_groups, pairs
+from rpcapi.conf import pairs
+from rpcapi.conf.named_groups import NamedItems
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.spec_builder import device_profiles, pci_aliases
 from rpcapi.spec_builder.catalog import LARGE_PAGE_KB, Catalog
@@ -52,7 +53,7 @@ def load(conf: cfg.ConfigOpts) -> Catalog:
     """Return the catalog of a loaded ``conf``; raises BadConfiguration."""
     for group, options in ((PCI_GROUP, PCI_OPTS), (GUESTS_GROUP, GUESTS_OPTS)):
         conf.register_opts(options, group=group)
-    profiles = named_groups.read(conf, PREFIX, PROFILE_OPTS, _profile)
+    profiles = NamedItems(conf, PREFIX, PROFILE_OPTS, _profile)
     try:
         return Catalog(pci_aliases.parse(conf[PCI_GROUP].alias), profiles, conf[GUESTS_GROUP].large_page_kb)
     except (cfg.Error, ValueError) as error:
@@ -60,7 +61,7 @@ def load(conf: cfg.ConfigOpts) -> Catalog:
 
 
 def _profile(name: str, values: cfg.ConfigOpts.GroupAttr) -> DeviceProfile:
-    groups = [pairs.read(f"[{PREFIX}{name}] group", text.split(",")) for text in values.group]
+    groups = [pairs.parse(f"[{PREFIX}{name}] group", text.split(",")) for text in values.group]
     if not groups:
         raise ValueError("needs at least one option 'group'")
     return device_profiles.parse_profile(name, groups)

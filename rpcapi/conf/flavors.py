@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Flavors from the configuration, one group ``[flavor:NAME]`` each."""
 
+from collections.abc import Mapping
+
 from oslo_config import cfg
 
-from rpcapi.conf import named_groups, pairs
+from rpcapi.conf import pairs
+from rpcapi.conf.named_groups import NamedItems
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import EMPTY, Catalog
@@ -41,16 +44,16 @@ OPTS = [
 ]
 
 
-def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> dict[str, Flavor]:
-    """Return the flavors by name, checked with ``catalog``; raises BadConfiguration with an invalid one's group."""
+def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> Mapping[str, Flavor]:
+    """Return the flavors by name, each checked with ``catalog`` when it is read."""
 
     def make(name: str, values: cfg.ConfigOpts.GroupAttr) -> Flavor:
         missing = [option for option in ("vcpus", "memory_mb") if values[option] is None]
         if missing:
             raise ValueError(f"lacks {' and '.join(missing)}")
-        extra_specs = pairs.read(f"[{PREFIX}{name}] extra_specs", values.extra_specs)
+        extra_specs = pairs.read(conf, f"{PREFIX}{name}", "extra_specs")
         flavor = Flavor(name, values.vcpus, values.memory_mb, values.disk_gb, extra_specs)
         build_spec(flavor, catalog=catalog)  # raises InvalidRequest for an invalid flavor
         return flavor
 
-    return named_groups.read(conf, PREFIX, OPTS, make)
+    return NamedItems(conf, PREFIX, OPTS, make)

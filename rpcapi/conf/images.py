@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images from the configuration, one group ``[image:NAME]`` each."""
 
+from collections.abc import Mapping
+
 from oslo_config import cfg
 
-from rpcapi.conf import named_groups, pairs
+from rpcapi.conf import pairs
+from rpcapi.conf.named_groups import NamedItems
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.spec_builder.images import Image
 from rpcapi.validation import documents
@@ -32,13 +35,13 @@ OPTS = [
 ]
 
 
-def load(conf: cfg.ConfigOpts) -> dict[str, Image]:
-    """Return the images of a loaded ``conf`` by name. Raises BadConfiguration with the group of an invalid image."""
-    return named_groups.read(conf, PREFIX, OPTS, _image)
+def load(conf: cfg.ConfigOpts) -> Mapping[str, Image]:
+    """Return the images of a loaded ``conf`` by name, each checked when it is read."""
 
+    def make(name: str, values: cfg.ConfigOpts.GroupAttr) -> Image:
+        properties = pairs.read(conf, f"{PREFIX}{name}", "properties")
+        image = Image(name, values.id, values.disk_format or None, properties, values.min_ram_mb, values.min_disk_gb)
+        documents.IMAGE("image", image.as_dict())
+        return image
 
-def _image(name: str, values: cfg.ConfigOpts.GroupAttr) -> Image:
-    properties = pairs.read(f"[{PREFIX}{name}] properties", values.properties)
-    image = Image(name, values.id, values.disk_format or None, properties, values.min_ram_mb, values.min_disk_gb)
-    documents.IMAGE("image", image.as_dict())
-    return image
+    return NamedItems(conf, PREFIX, OPTS, make)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups that define one item each, whose name is part of theirs: ``[flavor:NAME]``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from oslo_config import cfg
@@ -11,19 +11,45 @@ from rpcapi import errors
 Item = TypeVar("Item")
 
 
-def read(
-    conf: cfg.ConfigOpts, prefix: str, options: Sequence[cfg.Opt], make: Callable[[str, cfg.ConfigOpts.GroupAttr], Item]
-) -> dict[str, Item]:
-    """Return the items by name; ``make`` gets name and values. Raises BadConfiguration with the group of a bad one."""
-    items: dict[str, Item] = {}
-    for section in conf.list_all_sections():
-        if section.startswith(prefix):
-            name = section.removeprefix(prefix)
-            conf.register_opts(options, group=section)
-            try:
-                items[name] = make(name, conf[section])
-            except (cfg.Error, ValueError) as error:
-                raise errors.BadConfiguration(why=f"[{section}] {error}") from error
-            except errors.InvalidRequest as error:
-                raise errors.BadConfiguration(why=f"[{section}] {error.sentence}") from error
-    return items
+class NamedItems(Mapping[str, Item]):
+    """Items by name, each read when it is used, so that an invalid one does not prevent the use of others.
+
+    Reading an invalid item raises BadConfiguration with its group.
+    """
+
+    def __init__(
+        self,
+        conf: cfg.ConfigOpts,
+        prefix: str,
+        options: Sequence[cfg.Opt],
+        make: Callable[[str, cfg.ConfigOpts.GroupAttr], Item],
+    ) -> None:
+        """``make`` gets name and values."""
+        self._conf = conf
+        self._prefix = prefix
+        self._make = make
+        self._items: dict[str, Item] = {}
+        self._groups = {
+            group.removeprefix(prefix): group for group in conf.list_all_sections() if group.startswith(prefix)
+        }
+        for group in self._groups.values():
+            conf.register_opts(options, group=group)
+
+    def __getitem__(self, name: str) -> Item:
+        if name not in self._items:
+            self._items[name] = self._read(name, self._groups[name])
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def _read(self, name: str, group: str) -> Item:
+        try:
+            return self._make(name, self._conf[group])
+        except (cfg.Error, ValueError) as error:
+            raise errors.BadConfiguration(why=f"[{group}] {error}") from error
+        except errors.InvalidRequest as error:
+            raise errors.BadConfiguration(why=f"[{group}] {error.sentence}") from error

@@ -56,7 +56,7 @@ class DecisionPages:
         values = {"flavors": sorted(choices.flavors), "images": sorted(choices.images), "form": form}
         if not form["flavor"]:
             return Page("dry_run.html", {**values, "explained": None})
-        session.flavors, session.images, session.catalog = dict(choices.flavors), dict(choices.images), choices.catalog
+        session.flavors, session.images, session.catalog = choices.flavors, choices.images, choices.catalog
         spec = boot_options.make_spec(session, _boot_arguments(form))
         decision = session.call(session.scheduler.dry_run, spec, count)
         return Page("dry_run.html", {**values, "explained": _explain(decision)})

@@ -2,9 +2,10 @@
 """Flavors and images as documents that the scheduler stores for all clients."""
 
 import urllib.parse
-from collections.abc import Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from rpcapi import errors
 from rpcapi.spec_builder.images import Image
@@ -12,8 +13,21 @@ from rpcapi.spec_builder.images import Image
 Item = TypeVar("Item")
 
 
-def merge(by_source: Mapping[str, Mapping[str, Item]]) -> dict[str, Item]:
-    return {name: item for items in by_source.values() for name, item in items.items()}
+def merge(by_source: Mapping[str, Mapping[str, Item]]) -> Mapping[str, Item]:
+    """Return the items by name, each read when it is used; later sources take precedence."""
+    return ChainMap(*(cast(MutableMapping[str, Item], items) for items in reversed(by_source.values())))
+
+
+def read_valid(items: Mapping[str, Item]) -> tuple[list[Item], list[errors.BadConfiguration]]:
+    """Return the valid items, sorted by name, and an error per invalid item of the configuration."""
+    valid: list[Item] = []
+    invalid: list[errors.BadConfiguration] = []
+    for name in sorted(items):
+        try:
+            valid.append(items[name])
+        except errors.BadConfiguration as error:
+            invalid.append(error)
+    return valid, invalid
 
 
 def find_sources(by_source: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boot images and their properties."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -58,7 +59,8 @@ NO_IMAGE = Image("")
 def find(images: Mapping[str, Image], name: str) -> Image:
     if name in images:
         return images[name]
-    for image in images.values():
-        if image.id == name:
-            return image
+    for other in images:
+        with contextlib.suppress(errors.BadConfiguration):  # an invalid image of the configuration
+            if images[other].id == name:
+                return images[other]
     raise errors.UnknownImage(name=name, choices=", ".join(sorted(images)) or "none")

@@ -39,6 +39,19 @@ def test_configuration_takes_precedence_over_the_cluster_and_that_over_built_in_
     assert rows["m1.small"] == (1, "built-in")
 
 
+def test_invalid_flavor_of_the_configuration_affects_only_its_own_use(cluster, gantt, config_file):
+    with config_file.open("a") as file:
+        file.write("[flavor:odd]\nvcpus = 8\nmemory_mb = 100\nextra_specs = oops\n[image:strange]\nproperties = oops\n")
+    error = "[flavor:odd] extra_specs: 'oops' must be key=value"
+    listed = gantt("flavor", "list", "-f", "json")
+    assert "m1.tiny" in [row["name"] for row in listed.json] and error in listed.err
+    assert gantt("boot", "--flavor", "m1.tiny").code == 0
+    result = gantt("boot", "--flavor", "odd")
+    assert (result.code, result.err.count("\n")) == (1, 1) and error in result.err
+    result = gantt("boot", "--flavor", "m1.tiny", "--image", "strange")
+    assert result.code == 1 and "[image:strange] properties: 'oops' must be key=value" in result.err
+
+
 def test_existing_flavor_is_replaced_only_by_request(cluster, gantt):
     assert gantt("flavor", "create", "f", *SIZE).code == 0
     assert gantt("flavor", "create", "f", *SIZE).code == 0, "a repeated call is the same request"

@@ -42,7 +42,7 @@ def test_help_imports_neither_the_bus_nor_the_objects():
     [
         ("[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\ncall_timeout = soon\n", "call_timeout"),
         ("[rpc\n", "Failed to parse"),
-        ("[flavor:odd]\nvcpus = 1\n", "[flavor:odd] lacks memory_mb"),
+        ("[pci]\nalias = odd\n", "alias 'odd' is not valid JSON"),
         ("[DEFAULT]\n", NO_BUS),
         ("[DEFAULT]\ntransport_url = nonsense://\n", "unknown driver"),
         ("[DEFAULT]\ntransport_url = //user:s3cret@host\n", "transport_url is malformed"),

@@ -14,7 +14,7 @@ def load(folder, text):
     path.write_text(text)
     conf = cfg.ConfigOpts()
     conf(["--config-file", str(path)], project="gantt")
-    return flavors.load(conf)
+    return dict(flavors.load(conf))
 
 
 def test_without_a_file_no_flavors_are_loaded():

@@ -37,5 +37,5 @@ def test_images_are_read_with_their_properties(tmp_path):
 )
 def test_invalid_option_is_bad_configuration_with_its_group(tmp_path, text, sentence):
     with pytest.raises(errors.BadConfiguration) as caught:
-        images.load(read(tmp_path, f"[image:a]\n{text}\n"))
+        dict(images.load(read(tmp_path, f"[image:a]\n{text}\n")))
     assert sentence in caught.value.sentence
