@@ -8,11 +8,21 @@ from typing import Any
 import os_resource_classes as orc
 
 from rpcapi import errors, objects
+from rpcapi.objects.request_schema import amount_of_flavor, boot_volume
 from rpcapi.resources.groups import NONE
 
 # Fields that the flavor determines. The server keeps the others: placement, image, attachments.
 OF_FLAVOR = (
-    *("flavor", "extra_specs", "resources", "required_traits", "forbidden_traits", "root_required", "root_forbidden"),
+    *(
+        "flavor",
+        "flavor_amounts",
+        "extra_specs",
+        "resources",
+        "required_traits",
+        "forbidden_traits",
+        "root_required",
+        "root_forbidden",
+    ),
     *("groups", "groups_policy", "same_subtree", "numa"),
 )
 
@@ -21,8 +31,9 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
     """Return ``spec`` with the resources, traits and topology of ``flavor``, keeping groups of volumes and ports.
 
     It has no disk if it boots from a volume. Raises InvalidSpec if a group of the flavor has the suffix of a volume or
-    port.
+    port, or if its disk is smaller.
     """
+    _check_disk(spec, flavor)
     attached = {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group")}
     kept_groups = {suffix: group for suffix, group in spec.groups.items() if suffix in attached}
     for suffix in kept_groups.keys() & flavor.groups.keys():
@@ -30,7 +41,7 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
     groups = {**flavor.groups, **kept_groups}
     policy = flavor.groups_policy if flavor.groups_policy or len(groups) < 2 else NONE
     resources = dict(flavor.resources)
-    if spec.volumes and orc.DISK_GB not in _amounts(spec):
+    if boot_volume(spec) is not None:
         resources.pop(orc.DISK_GB, None)
     values = {name: getattr(flavor, name) for name in OF_FLAVOR}
     values |= {"resources": resources, "groups": groups, "groups_policy": policy}
@@ -46,11 +57,13 @@ def flavor_with_image(
     raise errors.InvalidSpec(why=f"no spec of the new flavor has the image of instance {instance}")
 
 
+def _check_disk(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> None:
+    before, after = (amount_of_flavor(size, orc.DISK_GB) for size in (spec, flavor))
+    if after < before and boot_volume(spec) is None:
+        why = f"flavor {flavor.flavor!r} has {after} GiB of disk, and the server has {before}: a resize shrinks no disk"
+        raise errors.InvalidSpec(why=why)
+
+
 def larger_amounts(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     """Return the quota amounts during a resize: the larger per name, since either end may be final."""
     return dict(Counter(before) | Counter(after))
-
-
-def _amounts(spec: objects.RequestSpec) -> set[str]:
-    groups: list[Mapping[str, Any]] = [{"resources": spec.resources}, *spec.groups.values()]
-    return {resource_class for group in groups for resource_class in group.get("resources", {})}

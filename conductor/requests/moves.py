@@ -105,7 +105,7 @@ def resize(
     if len(flavors) > max(1, len(uuids)):
         raise errors.InvalidRequest(why=f"{len(uuids)} instances can have at most as many images, got {len(flavors)}")
     for flavor in flavors:
-        check_spec(flavor)
+        check_spec(flavor.with_values(image={}))  # the image belongs to the server, whose resized spec is checked too
     move = Move(ctxt.request_id, None, allow_cross_cell, flavors)
     _begin(parts, ctxt, uuids, migrations, move, method="resize_instances", project=project)
 
@@ -213,7 +213,7 @@ def _begin_resize(
 ) -> InstanceRecord:
     """Return the record that begins to resize; until confirm or revert, quota counts the larger amounts."""
     spec = instance_spec(instance, request)
-    flavor = flavors[0] if len(flavors) == 1 else flavor_with_image(flavors, spec.image, instance.uuid)
+    flavor = flavor_with_image(flavors, spec.image, instance.uuid)
     resized = resize_spec(spec, flavor)
     if resized.obj_to_primitive() == spec.obj_to_primitive():
         raise errors.InvalidSpec(why=f"instance {instance.uuid} already has flavor {flavor.flavor!r}")

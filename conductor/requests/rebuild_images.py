@@ -10,14 +10,11 @@ from conductor.saga.saga_pass import instance_spec
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.objects.request_schema import boot_volume, check_spec
+from rpcapi.spec_builder.rebuild import changed_fields
 from rpcapi.validation.documents import IMAGE
+from rpcapi.validation.text import join_names
 
-# Prefixes of image properties that determine resources, traits or topology. A rebuild keeps the claim, so it must not
-# change them.
-CLAIMED = (
-    *("trait:", "hw_numa_", "hw_cpu_", "hw_mem_page_size", "hw_mem_encryption", "hw_locked_memory"),
-    *("hw_emulator_threads_policy", "hw_pci_numa_affinity_policy", "hw_tpm_"),
-)
 REBUILD = "rebuild"  # scope of the dry run
 
 
@@ -26,7 +23,7 @@ def specs_with_image(
 ) -> Mapping[str, Mapping[str, Any]]:
     """Return {instance: spec primitive with the new image}; instances without a host skip the host check.
 
-    Raises InvalidSpec for an image that is invalid or needs another claim, NoValidHost, UnknownHost, or Unavailable or
+    Raises InvalidSpec for an image that is invalid, contradicts the flavor or needs another claim or a larger flavor, NoValidHost, UnknownHost, or Unavailable or
     a subclass.
     """
     IMAGE("image", image)
@@ -37,9 +34,16 @@ def specs_with_image(
     for record in records:
         spec = instance_spec(record, requests[record.request])
         _check_claim_stays(record, spec, image)
-        specs[record.uuid] = spec.with_values(image=dict(image))
+        rebuilt = spec.with_values(image=_fields(spec, image))
+        check_spec(rebuilt)
+        specs[record.uuid] = rebuilt
     _check_hosts(parts.clients, ctxt, records, specs)
     return {uuid: spec.obj_to_primitive() for uuid, spec in specs.items()}
+
+
+def _fields(spec: objects.RequestSpec, image: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the image of the request; a boot volume has no disk format that hosts must support."""
+    return {key: value for key, value in image.items() if key != "disk_format" or boot_volume(spec) is None}
 
 
 def _check_hosts(
@@ -60,11 +64,12 @@ def _check_hosts(
 def _check_host(
     clients: ServiceClients, ctxt: RequestContext, record: InstanceRecord, spec: objects.RequestSpec
 ) -> None:
-    # Check only what depends on the image: the instance keeps its claim.
+    # Check only what depends on the image: the instance keeps its claim. Its size was compared with the minimum.
+    image = {key: value for key, value in spec.image.items() if key not in ("min_ram_mb", "min_disk_gb")}
     checked = objects.RequestSpec.of(
         flavor=spec.flavor,
         resources=spec.resources or {"VCPU": 1},
-        image=spec.image,
+        image=image,
         extra_specs=spec.extra_specs,
         force_hosts=[record.host],
     )
@@ -73,15 +78,7 @@ def _check_host(
 
 
 def _check_claim_stays(record: InstanceRecord, spec: objects.RequestSpec, image: Mapping[str, Any]) -> None:
-    old, new = _claimed(spec.image), _claimed(image)
-    changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    changed = changed_fields(spec, image)
     if changed:
-        name = changed[0]
-        raise errors.InvalidSpec(
-            why=f"property {name} of the image is {new.get(name)!r}, but instance {record.uuid} was claimed with "
-            f"{old.get(name)!r}: a rebuild keeps the claim"
-        )
-
-
-def _claimed(image: Mapping[str, Any]) -> dict[str, str]:
-    return {name: value for name, value in (image.get("properties") or {}).items() if name.startswith(CLAIMED)}
+        why = f"the image changes {join_names(changed)} of instance {record.uuid}: a rebuild keeps the claim"
+        raise errors.InvalidSpec(why=why)

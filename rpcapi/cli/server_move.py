@@ -104,12 +104,8 @@ class ResizeServers(_MoveServers):
     def _spec(self, flavor: str, image: Mapping[str, Any]) -> "RequestSpec":
         from rpcapi.spec_builder import builder, flavors, images  # noqa: PLC0415 - lazy, see session
 
-        recorded = images.Image(
-            name=image.get("name") or "",
-            id=image.get("id") or "",
-            disk_format=image.get("disk_format"),
-            properties=image.get("properties") or {},
-        )
+        # The conductor checks the image's minimum, since it knows the volumes of each server.
+        recorded = images.Image.from_dict(image).without_minimum()
         spec = builder.build_spec(flavors.find(self.session.flavors, flavor), recorded, self.session.catalog)
         return spec.with_values(image=image)  # by which the conductor finds the instances of the spec
 

@@ -92,7 +92,7 @@ class ConductorAPI(ServiceClient):
 
         Raises, before any change, the errors of reboot_instances, and:
 
-        - InvalidSpec: The image needs another claim.
+        - InvalidSpec: The image contradicts the flavor, or needs another claim, more memory or a larger disk.
         - NoValidHost: A host cannot run the image.
         - HostIsUp: As in evacuate_instances.
         """
@@ -214,7 +214,8 @@ class ConductorAPI(ServiceClient):
         the images differ, pass one more spec per image in ``other_specs``; each instance uses the spec of its image.
         The destination may be the instance's own host.
 
-        Raises, in addition, InvalidSpec and QuotaExceeded.
+        Raises, in addition, InvalidSpec, for example for a smaller disk or less memory than the image needs, and
+        QuotaExceeded.
         """
         self.call(
             ctxt,

@@ -4,11 +4,14 @@
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
+import os_resource_classes as orc
+
 from rpcapi import errors
 from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.resources import names, vocabulary
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, POLICIES, RequestGroup
+from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation import documents, hints, server_groups, topology
 from rpcapi.validation.rules import (
     Rule,
@@ -61,7 +64,9 @@ _GROUP = document(
         "in_tree": optional(resource_name),
     }
 )
-_VOLUME = document({"pool": optional(resource_name), "size_gb": optional(integer()), "group": optional(string)})
+_VOLUME = document(
+    {"pool": optional(resource_name), "size_gb": optional(integer()), "group": optional(string), "boot": boolean}
+)
 _PORT = document({"physnet": optional(text), "segment": optional(text), "group": optional(string)})
 _DESTINATION = document(
     {"host": optional(resource_name), "partition": optional(text), "allow_cross_cell_move": boolean}
@@ -70,6 +75,7 @@ _DESTINATION = document(
 # Rules of values that differ from the field's default. The field's own type is enough for the fields without a rule.
 RULES: Mapping[str, Rule] = {
     "flavor": text,
+    "flavor_amounts": _AMOUNTS,
     "resources": _AMOUNTS,
     "required_traits": _TRAITS,
     "forbidden_traits": _TRAITS,
@@ -99,6 +105,19 @@ RULES: Mapping[str, Rule] = {
     "driver": matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 letters, digits, '_', '.' or '-'"),
     "requested_destination": _DESTINATION,
 }
+
+
+def amount_of_flavor(spec: RequestSpec, resource_class: str) -> int:
+    """Return the flavor's amount; a request without a flavor has the amount that it requests."""
+    if spec.flavor_amounts:
+        return spec.flavor_amounts.get(resource_class, 0)
+    groups: list[Mapping[str, Any]] = [{"resources": spec.resources}, *spec.groups.values()]
+    return sum(group.get("resources", {}).get(resource_class, 0) for group in groups)
+
+
+def boot_volume(spec: RequestSpec) -> Mapping[str, Any] | None:
+    """Return the volume that is the root disk; None if the server boots from a local disk."""
+    return next((volume for volume in spec.volumes if volume.get("boot")), None)
 
 
 def check_spec(spec: Any) -> None:
@@ -183,9 +202,29 @@ def _check_attachments(spec: RequestSpec) -> None:
             raise invalid_spec("a new volume needs size_gb and the request group that requests its space")
         if size_gb is None and pool is None:
             raise invalid_spec("an existing volume needs the name of its pool")
+    if sum(volume.get("boot", False) for volume in spec.volumes) > 1:
+        raise invalid_spec("at most one volume may boot the server")
     for attached in (*spec.volumes, *spec.ports):
         if attached.get("group") is not None:
             _check_group_exists("a volume or port", attached["group"], spec)
+
+
+def _check_image_minimum(spec: RequestSpec) -> None:
+    """Raise InvalidSpec if the image needs more memory, or a larger root disk, than the server has."""
+    volume = boot_volume(spec)
+    owner = "the request" if spec.flavor is None else f"flavor {spec.flavor!r}"
+    disk = owner, amount_of_flavor(spec, orc.DISK_GB)
+    if volume is not None:  # the size of an existing volume is not known
+        disk = "the boot volume", volume.get("size_gb") or MAX_AMOUNT
+    memory = owner, amount_of_flavor(spec, orc.MEMORY_MB)
+    for key, unit, (provider, amount) in (
+        ("min_ram_mb", "MiB of memory", memory),
+        ("min_disk_gb", "GiB of disk", disk),
+    ):
+        minimum = spec.image.get(key, 0)
+        if amount < minimum:
+            name = spec.image.get("name") or spec.image.get("id") or ""
+            raise invalid_spec(f"image {name!r} needs {minimum} {unit}, and {provider} has {amount}")
 
 
 def _check_group_exists(owner: str, suffix: str, spec: RequestSpec) -> None:
@@ -204,5 +243,6 @@ _CONSISTENCY: Sequence[tuple[Set[str], Callable[[RequestSpec], None]]] = (
     ({"root_required", "root_forbidden"}, _check_root),
     ({"groups", "same_subtree"}, _check_groups),
     ({"volumes", "ports"}, _check_attachments),
+    ({"image"}, _check_image_minimum),
     ({"numa"}, lambda spec: topology.check(spec.numa, spec.groups)),
 )

@@ -20,10 +20,13 @@ class RequestSpec(base.GanttObject):
 
     - ``numa``: Guest topology, {} or {"cells": [{"id", "group", "cpus", "pcpus", "memory_mb"}], "cpu_policy",
       "thread_policy", "page_size_kb"}; ``group`` is the request group of a cell.
-    - ``image``: {"id", "properties": {...}}, for filters.
+    - ``flavor_amounts``: VCPU, MEMORY_MB and DISK_GB of the flavor, which its extra specs may replace in ``resources``;
+      {} if the request has no flavor.
+    - ``image``: {"id", "name", "disk_format", "properties": {...}}, for filters; "min_ram_mb" and "min_disk_gb" of the
+      flavor.
     - ``extra_specs``: Extra specs of the flavor, for filters.
     - ``volumes``: Volumes to attach: {"pool": name} for an existing one, {"size_gb", "group"} for a new one, with the
-      request group of its space.
+      request group of its space. The root disk has "boot": true.
     - ``ports``: Ports to attach: {"physnet", "segment", "group"}, with the request group of its bandwidth.
     - ``service``: Service whose resource is scheduled.
     - ``driver``: Scheduler driver; None means the configured one.
@@ -36,6 +39,7 @@ class RequestSpec(base.GanttObject):
 
     fields = {
         "flavor": fields.StringField(nullable=True, default=None),
+        "flavor_amounts": base.AmountsField(default={}),
         "resources": base.AmountsField(),
         "required_traits": base.ListField(str, default=[]),
         "forbidden_traits": base.ListField(str, default=[]),

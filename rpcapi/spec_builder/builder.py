@@ -6,7 +6,6 @@ from typing import Any
 
 import os_resource_classes as orc
 
-from rpcapi import errors
 from rpcapi.objects.request_schema import check_spec
 from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.spec_builder import device_profiles, extra_specs, features, pci, ports, topology, volumes
@@ -35,7 +34,6 @@ def build_spec(
     """
     flavor_image = FlavorImageProperties(flavor, image)
     boots_from_volume = any(volume.boot for volume in attached_volumes)
-    _check_image_fits(flavor_image, boots_from_volume)
     draft = SpecDraft()
     extra_specs.translate(flavor_image, draft)
     features.translate(flavor_image, draft)
@@ -55,6 +53,7 @@ def build_spec(
     spec = RequestSpec.of(
         **draft.spec_fields(),
         flavor=flavor.name,
+        flavor_amounts={name: amount for name, amount in flavor.amounts.items() if amount},
         image=image_fields,
         extra_specs=dict(flavor.extra_specs),
         volumes=spec_volumes,
@@ -74,15 +73,3 @@ def add_defaults(flavor_image: FlavorImageProperties, draft: SpecDraft, boots_fr
         draft.add_amount(orc.MEMORY_MB, flavor.memory_mb)
     if orc.DISK_GB not in requested and not boots_from_volume:
         draft.add_amount(orc.DISK_GB, flavor.disk_gb)
-
-
-def _check_image_fits(flavor_image: FlavorImageProperties, boots_from_volume: bool) -> None:
-    flavor, image = flavor_image.flavor, flavor_image.image
-    for unit, provided, required in (
-        ("MiB of memory", flavor.memory_mb, image.min_ram_mb),
-        ("GiB of disk", flavor.disk_gb, 0 if boots_from_volume else image.min_disk_gb),
-    ):
-        if provided < required:
-            raise errors.InvalidSpec(
-                why=f"image {image.name!r} needs {required} {unit}, and flavor {flavor.name!r} has {provided}"
-            )

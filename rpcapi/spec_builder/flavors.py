@@ -4,6 +4,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import os_resource_classes as orc
+
 from rpcapi import errors
 
 
@@ -16,6 +18,11 @@ class Flavor:
     memory_mb: int
     disk_gb: int
     extra_specs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def amounts(self) -> dict[str, int]:
+        """Amounts by resource class, before extra specs replace them."""
+        return {orc.VCPU: self.vcpus, orc.MEMORY_MB: self.memory_mb, orc.DISK_GB: self.disk_gb}
 
 
 BUILT_IN = {

@@ -42,6 +42,9 @@ class Image:
     def with_properties(self, properties: Mapping[str, str]) -> "Image":
         return replace(self, properties={**self.properties, **properties})
 
+    def without_minimum(self) -> "Image":
+        return replace(self, min_ram_mb=0, min_disk_gb=0)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the form of RequestSpec.image, with current property names."""
         fields = {
@@ -49,8 +52,15 @@ class Image:
             "name": self.name or None,
             "disk_format": self.disk_format,
             "properties": {RENAMED.get(key, key): value for key, value in self.properties.items()} or None,
+            "min_ram_mb": self.min_ram_mb or None,
+            "min_disk_gb": self.min_disk_gb or None,
         }
         return {key: value for key, value in fields.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Image":
+        """Return the image of RequestSpec.image; NO_IMAGE if it is empty."""
+        return cls(**{"name": "", **fields}) if fields else NO_IMAGE
 
 
 NO_IMAGE = Image("")

@@ -46,11 +46,12 @@ def translate(volumes: Sequence[Volume], draft: SpecDraft) -> list[dict[str, Any
         raise errors.InvalidSpec(why="at most one volume may have boot=true")
     spec_volumes: list[dict[str, Any]] = []
     for number, volume in enumerate(volumes):
+        boot = {"boot": True} if volume.boot else {}
         if volume.size_gb is None:
-            spec_volumes.append({"pool": volume.pool})
+            spec_volumes.append({"pool": volume.pool, **boot})
             continue
         group = VOLUME.format(number)
         shared = (os_traits.MISC_SHARES_VIA_AGGREGATE,)
         draft.add_group(RequestGroup(group, {orc.DISK_GB: volume.size_gb}, shared, in_tree=volume.pool))
-        spec_volumes.append({"size_gb": volume.size_gb, "group": group})
+        spec_volumes.append({"size_gb": volume.size_gb, "group": group, **boot})
     return spec_volumes

@@ -57,8 +57,30 @@ def test_server_keeps_its_placement_image_and_attachments():
 
 
 def test_server_that_boots_from_a_volume_gets_no_disk():
-    server = spec(resources={"VCPU": 1}, volumes=[{"pool": "p"}])
+    server = spec(resources={"VCPU": 1}, volumes=[{"pool": "p", "boot": True}])
     assert resize_spec(server, spec(flavor="big", resources=BIG)).resources == {"VCPU": 4, "MEMORY_MB": 256}
+
+
+def test_server_with_a_local_disk_and_a_volume_gets_the_disk_of_the_flavor():
+    server = spec(resources={"VCPU": 1}, volumes=[{"pool": "p"}])  # its flavor had no disk
+    assert resize_spec(server, spec(flavor="big", resources=BIG)).resources == BIG
+
+
+def test_smaller_disk_is_refused():
+    with pytest.raises(errors.InvalidSpec, match="flavor 'small' has 1 GiB of disk, and the server has 9"):
+        resize_spec(spec(flavor="big", resources=BIG), spec())
+
+
+def test_disk_of_the_flavor_counts_whatever_its_extra_specs_request():
+    server = spec(resources={"VCPU": 1}, flavor_amounts=BIG)
+    with pytest.raises(errors.InvalidSpec, match="has 1 GiB of disk, and the server has 9"):
+        resize_spec(server, spec(resources={"VCPU": 1}, flavor_amounts=SMALL))
+    assert resize_spec(server, spec(flavor="other", resources=SMALL, flavor_amounts=BIG)).flavor_amounts == BIG
+
+
+def test_boot_volume_keeps_its_size_with_a_smaller_flavor():
+    server = spec(resources={"VCPU": 1}, flavor_amounts=BIG, volumes=[{"pool": "p", "boot": True}])
+    assert resize_spec(server, spec(flavor_amounts=SMALL)).flavor_amounts == SMALL
 
 
 def test_group_with_the_name_of_an_attached_one_is_refused():

@@ -186,7 +186,7 @@ def test_members_are_resized_together() -> None:
 
 
 def test_members_of_different_images_are_resized_together_each_with_its_own() -> None:
-    image = {"id": "i", "properties": {"os_secure_boot": "required"}}
+    image = {"id": "i", "properties": {"hw_disk_bus": "virtio"}}
     cluster = make_cluster(h2=12)
     cluster.rebuild(OTHERS, image)
     cluster.settle()

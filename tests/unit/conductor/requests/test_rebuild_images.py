@@ -85,22 +85,59 @@ def test_image_that_one_host_cannot_run_is_refused_for_all(cluster: SimulatedClu
     assert_refused(cluster, errors.NoValidHost, match)
 
 
-@pytest.mark.parametrize("name", ["hw_numa_nodes", "trait:CUSTOM_X", "hw_cpu_policy", "hw_mem_page_size"])
-def test_image_that_needs_another_claim_is_refused(cluster: SimulatedCluster, name: str) -> None:
-    image = {"id": "i2", "properties": {name: "2"}}
-    assert_refused(cluster, errors.InvalidSpec, f"property {name} of the image is '2'", image)
+@pytest.mark.parametrize(
+    ("name", "value", "field"),
+    [
+        ("trait:CUSTOM_X", "required", "required_traits"),
+        ("os_secure_boot", "required", "required_traits"),
+        ("hw_tpm_version", "2.0", "required_traits"),
+        ("hw_pci_numa_affinity_policy", "socket", "pci_numa_affinity_policy"),
+    ],
+)
+def test_image_that_needs_another_claim_is_refused(
+    cluster: SimulatedCluster, name: str, value: str, field: str
+) -> None:
+    image = {"id": "i2", "properties": {name: value}}
+    assert_refused(cluster, errors.InvalidSpec, f"the image changes {field} of instance", image)
     # The same property as before is none
     record = cluster.record(FIRST)
     spec = load_spec(cluster.store.requests([record.request])[record.request].spec)
-    spec.image = {"properties": {name: "2"}}
+    spec.image = {"properties": {name: value}}
     changed = replace(record, spec=spec.obj_to_primitive())
     assert not cluster.store.write_without_lease([changed], wake=False).stale
     cluster.rebuild([FIRST], image)
-    with pytest.raises(errors.InvalidSpec, match=f"property {name} of the image is None"):
+    with pytest.raises(errors.InvalidSpec, match=f"the image changes {field} of instance"):
         specs_with_image(cluster.conductors[0].parts, CTXT, [cluster.record(FIRST)], {"id": "i3"})
 
 
-@pytest.mark.parametrize("image", [{}, {"id": 7}, {"colour": "red"}, {"id": "i", "properties": {"a": 1}}, "i2"])
+def test_server_that_boots_from_a_volume_gets_no_disk_format(cluster: SimulatedCluster) -> None:
+    record = cluster.record(FIRST)
+    spec = load_spec(cluster.store.requests([record.request])[record.request].spec)
+    spec.volumes = [{"pool": "p", "boot": True}]
+    changed = replace(record, spec=spec.obj_to_primitive())
+    assert not cluster.store.write_without_lease([changed], wake=False).stale
+    image = {"id": "i2", "disk_format": "qcow2", "min_disk_gb": 9}
+    cluster.rebuild([FIRST], image)
+    assert image_of(cluster, FIRST) == {"id": "i2", "min_disk_gb": 9}
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        ({"id": "i2", "min_ram_mb": 9}, "image 'i2' needs 9 MiB of memory, and flavor 'tiny' has 0"),
+        ({"id": "i2", "name": "new", "min_disk_gb": 9}, "image 'new' needs 9 GiB of disk, and flavor 'tiny' has 0"),
+    ],
+)
+def test_image_with_a_larger_minimum_than_the_flavor_is_refused(
+    cluster: SimulatedCluster, image: dict[str, Any], message: str
+) -> None:
+    assert_refused(cluster, errors.InvalidSpec, message, image)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [{}, {"id": 7}, {"id": "i", "min_ram_mb": "1"}, {"colour": "red"}, {"id": "i", "properties": {"a": 1}}, "i2"],
+)
 def test_malformed_image_is_refused(cluster: SimulatedCluster, image: Any) -> None:
     assert_refused(cluster, errors.InvalidSpec, ".", image)
 

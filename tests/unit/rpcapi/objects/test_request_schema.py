@@ -45,6 +45,9 @@ GOOD = [
     {"group_id": "web", "group_policy": "soft-affinity"},
     {"group_id": "web"},
     {"group_id": "web", "group_max_per_host": 3},
+    {"image": {"name": "i", "min_ram_mb": 512}},
+    {"image": {"name": "i", "min_disk_gb": 9}, "flavor_amounts": {"DISK_GB": 9}},
+    {"image": {"name": "i", "min_disk_gb": 9}, "volumes": [{"pool": "p", "boot": True}]},
     {"groups": {"1": VGPU}, "resources": {}},
     {"groups": {"1": GROUP}},
     {"groups": {"1": VGPU, "2": VGPU}, "groups_policy": "isolate"},
@@ -78,6 +81,23 @@ def traits(number, prefix=""):
 
 
 BAD = [
+    ({"image": {"name": "i", "min_ram_mb": 513}}, "image 'i' needs 513 MiB of memory, and the request has 512"),
+    (
+        {"image": {"id": "i", "min_disk_gb": 9}, "flavor": "f", "flavor_amounts": {"DISK_GB": 8}},
+        "image 'i' needs 9 GiB of disk, and flavor 'f' has 8",
+    ),
+    (
+        {
+            "image": {"name": "i", "min_disk_gb": 9},
+            "volumes": [{"size_gb": 8, "group": "1", "boot": True}],
+            "groups": {"1": VGPU},
+        },
+        "needs 9 GiB of disk, and the boot volume has 8",
+    ),
+    ({"image": {"min_disk_gb": 0}}, "image.min_disk_gb must be an integer from 1"),
+    ({"flavor_amounts": {"VCPU": 0}}, "flavor_amounts.VCPU must be an integer from 1"),
+    ({"volumes": [{"pool": "p", "boot": True}, {"pool": "q", "boot": True}]}, "at most one volume may boot the server"),
+    ({"volumes": [{"pool": "p", "boot": 1}]}, "volumes[0].boot must be a boolean"),
     ({"resources": {}}, "1 to 32 resource classes, got 0"),
     ({"resources": {f"CUSTOM_{n}": 1 for n in range(33)}}, "resources may have at most 32 entries, got 33"),
     ({"resources": {"VCPU": 0}}, "resources.VCPU must be an integer from 1 to 2147483647, not 0"),

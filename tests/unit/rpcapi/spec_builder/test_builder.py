@@ -59,7 +59,18 @@ def test_image_with_a_larger_minimum_than_the_flavor_is_refused():
         request({}, image=Image("big", min_disk_gb=20))
     image = Image("big", disk_format="qcow2", min_disk_gb=20)
     booted = request({}, image=image, attached_volumes=[volumes.read({"size": "20", "boot": "true"})])
-    assert booted.image == {"id": "big", "name": "big"}
+    assert booted.image == {"id": "big", "name": "big", "min_disk_gb": 20}
+    with pytest.raises(errors.InvalidSpec, match="needs 20 GiB of disk, and the boot volume has 19"):
+        request({}, image=image, attached_volumes=[volumes.read({"size": "19", "boot": "true"})])
+    existing = request({}, image=image, attached_volumes=[volumes.read({"pool": "p", "boot": "true"})])
+    assert existing.volumes == [{"pool": "p", "boot": True}], "the size of an existing volume is not known"
+
+
+def test_minimum_is_compared_with_the_flavor_whatever_its_extra_specs_request():
+    bare = {"resources:VCPU": "0", "resources:MEMORY_MB": "0", "resources:DISK_GB": "0", "resources:CUSTOM_NODE": "1"}
+    spec = build_spec(flavor(**bare), Image("big", min_ram_mb=1024, min_disk_gb=10))
+    assert spec.resources == {"CUSTOM_NODE": 1}
+    assert spec.flavor_amounts == {"VCPU": 2, "MEMORY_MB": 1024, "DISK_GB": 10}
 
 
 def flavor(**extra_specs):

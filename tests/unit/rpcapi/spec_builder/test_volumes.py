@@ -15,7 +15,7 @@ def test_new_volume_requests_space_of_a_pool_and_may_be_the_root_disk():
     assert spec.resources == {"VCPU": 4, "MEMORY_MB": 4096}
     group = {"resources": {"DISK_GB": 20}, "required": ["MISC_SHARES_VIA_AGGREGATE"], "in_tree": "pool1"}
     assert spec.groups == {"_vol0": group}
-    assert spec.volumes == [{"size_gb": 20, "group": "_vol0"}, {"pool": "pool2"}]
+    assert spec.volumes == [{"size_gb": 20, "group": "_vol0", "boot": True}, {"pool": "pool2"}]
 
 
 @pytest.mark.parametrize(
