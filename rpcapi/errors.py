@@ -40,6 +40,7 @@ The annotated fields of a class are the keyword arguments of its constructor, an
             HostInUse
             HostIsUp
             HostIdentityConflict
+            ZoneConflict
             InstanceConflict
         ClaimError
             ClaimUnknown
@@ -394,6 +395,13 @@ class HostIdentityConflict(Conflict):
         "host name; if the former machine is gone for good, run 'gantt host replace {host}'"
     )
     host: str
+    why: str
+
+
+class ZoneConflict(Conflict):
+    """Raised when a change of an aggregate would take a zone from servers, or give a host a second zone."""
+
+    template = "Refused without --force: {why}"
     why: str
 
 

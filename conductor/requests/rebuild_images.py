@@ -23,8 +23,8 @@ def specs_with_image(
 ) -> Mapping[str, Mapping[str, Any]]:
     """Return {instance: spec primitive with the new image}; instances without a host skip the host check.
 
-    Raises InvalidSpec for an image that is invalid, contradicts the flavor or needs another claim or a larger flavor, NoValidHost, UnknownHost, or Unavailable or
-    a subclass.
+    Raises InvalidSpec for an image that is invalid, contradicts the flavor, or needs another claim or a larger flavor;
+    NoValidHost, UnknownHost, or Unavailable or a subclass.
     """
     IMAGE("image", image)
     if not image:

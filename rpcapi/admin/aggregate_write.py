@@ -31,12 +31,16 @@ def check_hosts(session: Session, hosts: Iterable[str]) -> None:
 
 
 def update_aggregate(
-    session: Session, name: str, change: Callable[[AggregateDocument | None], AggregateDocument]
+    session: Session,
+    name: str,
+    change: Callable[[AggregateDocument | None], AggregateDocument],
+    *,
+    force: bool = False,
 ) -> AggregateDocument:
     """Apply ``change`` to an aggregate's document (None: none exists); store and return the next version.
 
     The store keeps the first of two documents with the same version, so the change is repeated on it. Raises Conflict
-    if concurrent changes continue, or for non-integer versions.
+    if concurrent changes continue, or for non-integer versions; ZoneConflict unless ``force``.
     """
     for _ in range(ATTEMPTS):
         document = get_aggregate(session, name)
@@ -50,7 +54,7 @@ def update_aggregate(
         if new_document == document:
             return new_document
         update = {**new_document, "version": version + 1}
-        session.call(session.scheduler.update_aggregates, [{**update, "id": name}])
+        session.call(session.scheduler.update_aggregates, [{**update, "id": name}], force=force)
         if get_aggregate(session, name) == update:
             return update
     raise errors.Conflict(what=f"Changing aggregate {name!r}", why="too many concurrent changes; retry")

@@ -2,7 +2,9 @@
 """``gantt aggregate``: groups of hosts with metadata."""
 
 import argparse
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
 
 from rpcapi import errors
 from rpcapi.admin import Session
@@ -11,10 +13,19 @@ from rpcapi.admin.argument import Argument, parse_pair, repeatable
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, fields_cell, lines_cell
 from rpcapi.resources import names
 
+T = TypeVar("T")
 COLUMNS = ("id", "name", "hosts", "metadata")
 
 
 _ID = Argument("id", type=names.canonical, help="Aggregate id, as in member_of of requests.")
+
+
+_FORCE = Argument(
+    "--force",
+    action="store_true",
+    help="Also take a zone from hosts with servers, or give a host a second zone. The servers keep running; those that "
+    "requested the zone cannot move, or be evacuated or unshelved, until other hosts have it.",
+)
 
 
 def _hosts(effect: str) -> Argument:
@@ -49,7 +60,21 @@ class ShowAggregate(ShowOne):
         return COLUMNS, _row(parsed_args.id, _existing(self.session, parsed_args.id))
 
 
-class SetAggregate(Command):
+class _ChangeAggregate(Command):
+    """Base of the commands that change an aggregate."""
+
+    def _change(self, args: argparse.Namespace, change: Callable[..., T]) -> T:
+        """Call ``change``; with --force, repeat it against a ZoneConflict and show what happens to the servers."""
+        try:
+            return change()
+        except errors.ZoneConflict as error:
+            if not args.force:
+                raise
+            self.show_message(f"Forced: {error.why}")
+            return change(force=True)
+
+
+class SetAggregate(_ChangeAggregate):
     """Add hosts and metadata to an aggregate; creates it if necessary."""
 
     ARGUMENTS = (
@@ -58,13 +83,19 @@ class SetAggregate(Command):
             "metadata", type=parse_pair, nargs="*", metavar="KEY=VALUE", help="Metadata as text; may be repeated."
         ),
         _hosts("is added"),
+        _FORCE,
         Argument("--name", help="Display name. Default: the current name, or the id."),
-        Argument("--zone", help="Availability zone of the aggregate (metadata availability_zone)."),
+        Argument(
+            "--zone",
+            help="Availability zone of the aggregate (metadata availability_zone); `aggregate unset ID "
+            "availability_zone` ends it.",
+        ),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        metadata = dict(parsed_args.metadata) | ({"availability_zone": parsed_args.zone} if parsed_args.zone else {})
-        display_name = {"name": parsed_args.name} if parsed_args.name else {}
+        zone = {} if parsed_args.zone is None else {"availability_zone": parsed_args.zone}
+        metadata = dict(parsed_args.metadata) | zone
+        display_name = {} if parsed_args.name is None else {"name": parsed_args.name}
 
         def changed(document: AggregateDocument | None) -> AggregateDocument:
             present = document or {"hosts": []}
@@ -72,17 +103,18 @@ class SetAggregate(Command):
             return {**present, **display_name, "hosts": hosts, "metadata": {**present.get("metadata", {}), **metadata}}
 
         check_hosts(self.session, parsed_args.host)
-        document = update_aggregate(self.session, parsed_args.id, changed)
+        document = self._change(parsed_args, partial(update_aggregate, self.session, parsed_args.id, changed))
         self.show_message(f"{parsed_args.id} has {len(document['hosts'])} hosts")
 
 
-class UnsetAggregate(Command):
+class UnsetAggregate(_ChangeAggregate):
     """Remove hosts and metadata from an aggregate."""
 
     ARGUMENTS = (
         _ID,
         Argument("keys", nargs="*", metavar="KEY", help="Metadata keys to remove."),
         _hosts("is removed"),
+        _FORCE,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -95,18 +127,19 @@ class UnsetAggregate(Command):
             hosts = [host for host in document["hosts"] if host not in parsed_args.host]
             return {**document, "hosts": hosts, "metadata": metadata}
 
-        document = update_aggregate(self.session, parsed_args.id, changed)
+        document = self._change(parsed_args, partial(update_aggregate, self.session, parsed_args.id, changed))
         self.show_message(f"{parsed_args.id} has {len(document['hosts'])} hosts")
 
 
-class DeleteAggregate(Command):
+class DeleteAggregate(_ChangeAggregate):
     """Delete an aggregate, not its hosts."""
 
-    ARGUMENTS = (_ID,)
+    ARGUMENTS = (_ID, _FORCE)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         _existing(self.session, parsed_args.id)
-        self.session.call(self.session.scheduler.delete_aggregate, parsed_args.id)
+        delete = partial(self.session.call, self.session.scheduler.delete_aggregate, parsed_args.id)
+        self._change(parsed_args, delete)
         self.show_message(f"{parsed_args.id} is deleted")
 
 

@@ -175,23 +175,26 @@ class SchedulerAPI:
             writer=writer,
         )
 
-    def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
+    def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]], *, force: bool = False) -> None:
         """Create or replace aggregates in all partitions, all or none.
 
         Each aggregate is {"id": text, "name": text, "hosts": [names of service hosts, nodes or other providers],
         "metadata": {text: text}, "version": number or text}; "hosts" and either "id" or "name" are required. An update
         that is not newer than the recorded version is ignored; without a version the last update wins. Raises
         InvalidRequest, InvalidName or InvalidHostState (an aggregate is invalid); StoreUnavailable (a partition does
-        not answer; repeat the call).
+        not answer; repeat the call); unless ``force``, ZoneConflict (a zone would be taken from a host with live
+        claims, or a host would get a second zone).
         """
-        self._backend.call(ctxt, "1.0", "update_aggregates", aggregates=aggregates)
+        self._backend.call(ctxt, "1.0", "update_aggregates", aggregates=aggregates, force=force)
 
-    def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
+    def delete_aggregate(
+        self, ctxt: RequestContext, name: str, version: int | str | None = None, *, force: bool = False
+    ) -> None:
         """Delete the aggregate with id ``name``; an unknown one is no error. Raises the errors of update_aggregates.
 
         The store keeps ``version`` after the deletion, so that late older updates are ignored.
         """
-        self._backend.call(ctxt, "1.0", "delete_aggregate", name=name, version=version)
+        self._backend.call(ctxt, "1.0", "delete_aggregate", name=name, version=version, force=force)
 
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
         """Remove a service host and its nodes from its partition; an unknown host is no error.

@@ -12,9 +12,7 @@ from typing import Any
 
 from rpcapi.resources import names
 from rpcapi.resources.inventory import MAX_AMOUNT
-from rpcapi.validation.text import abbreviate, invalid_spec, is_integer
-
-MAX_TEXT = 255  # characters of a name or key
+from rpcapi.validation.text import MAX_TEXT, TEXT, abbreviate, invalid_spec, is_integer, is_text
 
 Rule = Callable[[str, Any], object]
 
@@ -24,8 +22,8 @@ def anything(path: str, value: Any) -> None:
 
 
 def text(path: str, value: Any) -> None:
-    if not (isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() and value == value.strip()):
-        raise invalid_spec(f"{path} must be 1 to {MAX_TEXT} printable characters, not {abbreviate(value)}")
+    if not is_text(value):
+        raise invalid_spec(f"{path} must be {TEXT}, not {abbreviate(value)}")
 
 
 def key(path: str, value: Any) -> None:

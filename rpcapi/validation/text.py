@@ -7,9 +7,16 @@ from typing import Any
 
 from rpcapi import errors
 
+MAX_TEXT = 255  # characters of a name or key
+TEXT = f"1 to {MAX_TEXT} printable characters without blanks at the ends"
 MAX_SHOWN = 40  # characters of a peer's value repeated in an error
 
 _SEQUENCE = re.compile(r"[0-9]{1,18}")
+
+
+def is_text(value: Any) -> bool:
+    """Return whether ``value`` is 1 to MAX_TEXT printable characters without blanks at its ends."""
+    return isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() and value == value.strip()
 
 
 def invalid_spec(why: str) -> errors.InvalidSpec:

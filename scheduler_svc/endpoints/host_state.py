@@ -180,12 +180,14 @@ class HostStateEndpoint(SchedulerEndpoint):
         self._states.delete(namespace, names.canonical(name), version, writer)
 
     @expose
-    def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
-        self._aggregates.update(aggregates)
+    def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]], *, force: bool = False) -> None:
+        self._aggregates.update(aggregates, force=force)
 
     @expose
-    def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
-        self._aggregates.delete(name, version)
+    def delete_aggregate(
+        self, ctxt: RequestContext, name: str, version: int | str | None = None, *, force: bool = False
+    ) -> None:
+        self._aggregates.delete(name, version, force=force)
 
     def _page(
         self,

@@ -6,10 +6,14 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
+from rpcapi.validation.text import TEXT, abbreviate, is_text
 from scheduler_svc.core.namespaces.namespace import Namespace
+from scheduler_svc.core.table.aggregates import ZONE
+from scheduler_svc.host_state import zone_changes
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.aggregates import NAMESPACE
 from scheduler_svc.store.documents import is_same
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import check_document
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
@@ -32,11 +36,12 @@ class AggregateWriter:
         self._partitions = partitions
         self._namespace = namespace
 
-    def update(self, payloads: Sequence[Any]) -> None:
+    def update(self, payloads: Sequence[Any], *, force: bool = False) -> None:
         """Create or replace whole aggregate documents {"id", "name", "hosts", "metadata", "version"}.
 
-        "hosts" and either "id" or "name" are required. Raises InvalidRequest, InvalidName or InvalidHostState without
-        any change; after StoreUnavailable other partitions may be updated, and the caller must retry.
+        "hosts" and either "id" or "name" are required. Raises InvalidRequest, InvalidName, InvalidHostState or, unless
+        ``force``, ZoneConflict without any change; after StoreUnavailable other partitions may be updated, and the
+        caller must retry.
         """
         if len(payloads) > MAX_AGGREGATES:
             raise errors.InvalidRequest(
@@ -48,21 +53,21 @@ class AggregateWriter:
             if name in documents:
                 raise errors.InvalidRequest(why=f"the call contains aggregate {name!r} twice")
             documents[name] = document
-        self._apply({name: _replace_if_later(name, document) for name, document in documents.items()})
+        self._apply({name: _replace_if_later(name, document) for name, document in documents.items()}, force=force)
 
-    def delete(self, name: names.ResourceName, version: int | str | None = None) -> None:
+    def delete(self, name: names.ResourceName, version: int | str | None = None, *, force: bool = False) -> None:
         """Delete an aggregate if it exists.
 
         With a ``version`` a tombstone remains, so that a delayed older update cannot recreate it. Raises InvalidName,
-        InvalidHostState, and StoreUnavailable like ``update``.
+        InvalidHostState, ZoneConflict and StoreUnavailable like ``update``.
         """
         canonical_name = names.canonical(name)
         if version is None:
-            self._apply({canonical_name: lambda _current: None})
+            self._apply({canonical_name: lambda _current: None}, force=force)
             return
         tombstone: AggregateDocument = {"hosts": [], "deleted": True, "version": version}
         self._namespace.check_document(canonical_name, tombstone)
-        self._apply({canonical_name: _replace_if_later(canonical_name, tombstone)})
+        self._apply({canonical_name: _replace_if_later(canonical_name, tombstone)}, force=force)
 
     def _read(self, payload: Any) -> tuple[str, AggregateDocument]:
         canonical_name = (payload.get("id") or payload.get("name")) if isinstance(payload, Mapping) else None
@@ -78,23 +83,44 @@ class AggregateWriter:
             document["hosts"] = list(dict.fromkeys(map(names.canonical, document["hosts"])))
         self._namespace.check_document(name, document)
         check_document(NAMESPACE, document)
+        zone = document.get("metadata", {}).get(ZONE)
+        if zone is not None and not is_text(zone):
+            why = f"metadata.{ZONE} must be {TEXT}, not {abbreviate(zone)}; remove the key to end the zone"
+            raise errors.InvalidHostState(name=name, namespace=NAMESPACE, why=why)
         return name, document
 
-    def _apply(self, updates: Mapping[str, DocumentUpdate]) -> None:
+    def _apply(self, updates: Mapping[str, DocumentUpdate], *, force: bool) -> None:
+        stores = [partition.store for partition in self._partitions]
         last_error: errors.StoreUnavailable | None = None
-        steps = [(partition.store, name, update) for partition in self._partitions for name, update in updates.items()]
-        for act in (_check_update, _write):
-            for store, name, update in steps:
+        affects_zones = False
+        for store in stores:
+            try:
+                affects_zones |= _check_updates(store, updates, force=force)
+            except errors.StoreUnavailable as error:
+                last_error = error
+        if last_error is not None and affects_zones and not force:
+            raise last_error  # a partition whose servers are not known
+        for store in stores:
+            for name, update in updates.items():
                 try:
-                    act(store, name, update)
+                    _write(store, name, update)
                 except errors.StoreUnavailable as error:
                     last_error = error
         if last_error is not None:
             raise last_error
 
 
-def _check_update(store: HostStateStore, name: str, update: DocumentUpdate) -> None:
-    update(store.find_state(NAMESPACE, name)[1])
+def _check_updates(store: Store, updates: Mapping[str, DocumentUpdate], *, force: bool) -> bool:
+    """Return whether the updates may change zones; raises ZoneConflict unless ``force``, and StoreUnavailable."""
+    changes: dict[str, AggregateDocument] = {}
+    affects_zones = False
+    for name, update in updates.items():
+        current = store.find_state(NAMESPACE, name)[1]
+        changes[name] = update(current) or {}
+        affects_zones |= zone_changes.affects_zones(current, changes[name])
+    if affects_zones and not force:
+        zone_changes.check(store, changes)
+    return affects_zones
 
 
 def _write(store: HostStateStore, name: str, update: DocumentUpdate) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names, vocabulary
 from rpcapi.resources.inventory import Inventory
-from rpcapi.validation.text import abbreviate
+from rpcapi.validation.text import TEXT, abbreviate, is_text
 from scheduler_svc.core.namespaces import compute
 from scheduler_svc.core.namespaces.compute import ValueType
 from scheduler_svc.store import provider_trees
@@ -134,8 +134,8 @@ _TYPES: Mapping[str, ValueType] = {
         lambda value: isinstance(value, (list, tuple)) and len(value) <= MAX_TRAITS,
     ),
     "availability_zone": ValueType(
-        f"1 to {MAX_TEXT} printable characters, or null",
-        lambda value: isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable(),
+        f"{TEXT}, or null",
+        is_text,
     ),
     "metrics": ValueType(
         f"a mapping of at most {MAX_METRICS} numbers",

@@ -51,35 +51,55 @@ def test_server_moves_in_its_zone(cloud: OneProcessCloud) -> None:
     assert is_movable(cloud)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="A zone with servers can be renamed.")
 def test_renamed_zone_leaves_its_servers_movable(cloud: OneProcessCloud) -> None:
     boot_into_east(cloud)
     set_zone(cloud, "hall", "north")
     assert is_movable(cloud)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="A zone's host with servers can be taken out of it.")
 def test_host_with_a_server_stays_in_its_zone(cloud: OneProcessCloud) -> None:
     host = boot_into_east(cloud)
     assert cloud.gantt("aggregate", "unset", "hall", "--host", host).code != 0
     assert zone_of(cloud, host) == "east"
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="An aggregate may name a second zone for a host.")
 def test_host_has_one_zone(cloud: OneProcessCloud) -> None:
     assert not set_zone(cloud, "row", "west", "h1")
     assert zone_of(cloud, "h1") == "east"
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Aggregates accept zones that requests refuse.")
 @pytest.mark.parametrize("zone", [" south ", "south\thall"])
 def test_zone_that_can_be_set_can_be_requested(cloud: OneProcessCloud, zone: str) -> None:
     assert not set_zone(cloud, "hall", zone) or cloud.boot("--az", zone)["status"] == "ACTIVE"
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="An empty zone is accepted and changes nothing.")
 def test_empty_zone_is_refused_or_ends_the_zone(cloud: OneProcessCloud) -> None:
     assert not set_zone(cloud, "hall", "") or zone_of(cloud, "h1") != "east"
+
+
+def test_forced_change_says_what_happens_to_the_servers(cloud: OneProcessCloud) -> None:
+    host = boot_into_east(cloud)
+    refused = cloud.gantt("aggregate", "set", "hall", "--zone", "north")
+    assert refused.code == 1 and "Refused without --force: zone 'east' is taken from" in refused.err
+    forced = cloud.gantt("aggregate", "set", "hall", "--zone", "north", "--force")
+    assert forced.code == 0 and f"Forced: zone 'east' is taken from {host}/node0 with 1 server" in forced.err
+    assert zone_of(cloud, host) == "north"
+    assert not is_movable(cloud)
+    assert cloud.gantt("aggregate", "set", "hall", "--zone", "east", "--force").code == 0
+    assert is_movable(cloud)
+
+
+@pytest.mark.parametrize("command", [("unset", "hall", "availability_zone"), ("delete", "hall")])
+def test_zone_with_servers_ends_only_by_force(cloud: OneProcessCloud, command: tuple[str, ...]) -> None:
+    boot_into_east(cloud)
+    assert cloud.gantt("aggregate", *command).code == 1
+    assert zone_of(cloud, "h1") == "east"
+    assert cloud.gantt("aggregate", *command, "--force").code == 0
+    assert zone_of(cloud, "h1") != "east"
+
+
+def test_empty_name_is_refused(cloud: OneProcessCloud) -> None:
+    assert cloud.gantt("aggregate", "set", "hall", "--name", "").code == 1
 
 
 def test_zone_without_servers_may_change(cloud: OneProcessCloud) -> None:

@@ -27,6 +27,7 @@ CODES = """
     request_too_large request_too_old store_full store_unavailable unavailable unknown_decision unknown_driver
     unknown_flavor unknown_host unknown_image unknown_instance unknown_method unknown_migration
     unknown_namespace unknown_partition unknown_resource_class unknown_trait version_conflict writer_refused
+    zone_conflict
 """
 
 

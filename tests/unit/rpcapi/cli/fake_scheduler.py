@@ -152,7 +152,7 @@ class Scheduler:
         self.state[namespace].pop(name, None)
 
     @expose
-    def update_aggregates(self, ctxt, aggregates):
+    def update_aggregates(self, ctxt, aggregates, *, force=False):
         for update in aggregates:
             document = self.state["aggregate"].get(update["id"], {})
             if self.concurrent_updates:
@@ -161,7 +161,7 @@ class Scheduler:
                 self.state["aggregate"][update["id"]] = {key: value for key, value in update.items() if key != "id"}
 
     @expose
-    def delete_aggregate(self, ctxt, name, version=None):
+    def delete_aggregate(self, ctxt, name, version=None, *, force=False):
         self.state["aggregate"].pop(name, None)
 
     @expose

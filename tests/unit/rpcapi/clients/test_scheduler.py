@@ -50,8 +50,8 @@ DECISIONS = {"partition": None, "marker": None, "limit": 100}
             "1.0",
             {"namespace": "n", "name": "host/node", "version": 3, "writer": "w"},
         ),
-        ("update_aggregates", {"aggregates": []}, "1.0", {"aggregates": []}),
-        ("delete_aggregate", {"name": "a"}, "1.0", {"name": "a", "version": None}),
+        ("update_aggregates", {"aggregates": []}, "1.0", {"aggregates": [], "force": False}),
+        ("delete_aggregate", {"name": "a"}, "1.0", {"name": "a", "version": None, "force": False}),
         ("remove_host", {"host": "h"}, "1.0", {"host": "h"}),
         ("list_partitions", {}, "1.0", {}),
         (

@@ -60,7 +60,10 @@ def test_valid_topology_passes(numa):
         (pinned(emulator_threads="isolate"), "'_numa0' must request what numa.cells[0] needs"),
         (pinned(devices={"_pci0": "required"}), "names group '_pci0'"),
         (pinned(devices={"_numa0": "near"}), "numa.devices._numa0 must be one of"),
-        (pinned(cells=[{"id": 0}]), "numa.cells[0].group must be 1 to 255 printable characters, not None"),
+        (
+            pinned(cells=[{"id": 0}]),
+            "numa.cells[0].group must be 1 to 255 printable characters without blanks at the ends, not None",
+        ),
         (pinned(colour="red"), "has an unknown key 'colour'"),
     ],
 )

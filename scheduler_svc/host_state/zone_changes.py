@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check of aggregate changes against the servers in availability zones, as in Nova.
+
+A server that requested a zone must find hosts of the zone when it moves. The check reads the live claims before the
+write; a claim between both is not seen.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.resources import names
+from rpcapi.validation.text import join_names
+from scheduler_svc.core.table.aggregates import NAMESPACE, ZONE
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.namespaces import COMPUTE
+
+Document = Mapping[str, Any]
+Zones = Mapping[str, Mapping[str, str]]  # {service host, node or other provider: {aggregate: zone}}
+
+
+def affects_zones(before: Document, after: Document) -> bool:
+    """Return whether a change of an aggregate may change the zone of a host."""
+    return _zone(before) != _zone(after) or (_zone(after) is not None and before.get("hosts") != after.get("hosts"))
+
+
+def check(store: Store, changes: Mapping[str, Document]) -> None:
+    """Raise ZoneConflict if these new documents of aggregates give a host a second zone or take a zone from servers.
+
+    An empty document deletes its aggregate. Servers are live claims of ``store``, whatever zone they requested.
+    """
+    documents = {name: document for name, _version, document in _every_aggregate(store)}
+    before, after = _zones_of(documents), _zones_of({**documents, **changes})
+    changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    for name in changed:
+        _check_second_zone(name, before, after)
+    _check_servers(store, changed, before, after)
+
+
+def _check_second_zone(changed: str, before: Zones, after: Zones) -> None:
+    for name in [other for other in after if other == changed or names.host_of(other) == changed]:
+        old, new = _join(name, before), _join(name, after)
+        added = sorted(set(new.values()) - set(old.values()))
+        if added and len(set(new.values())) > 1:
+            aggregate, zone = next(item for item in sorted(new.items()) if item[1] != added[0])
+            why = f"host {name} would be in zone {added[0]!r} and, by aggregate {aggregate!r}, in zone {zone!r}"
+            raise errors.ZoneConflict(why=why)
+
+
+def _check_servers(store: Store, changed: Sequence[str], before: Zones, after: Zones) -> None:
+    taken: dict[str, Counter[str]] = defaultdict(Counter)  # {zone: {node: servers}}
+    for name in changed:
+        claims, _marker = store.claims(host=name)
+        for node, servers in Counter(claim.host for claim in claims).items():
+            reported = store.find_state(COMPUTE, node)[1].get(ZONE)
+            for zone in _effective(node, before, reported) - _effective(node, after, reported):
+                taken[zone][node] = servers
+    for zone, nodes in sorted(taken.items()):
+        count = sum(nodes.values())
+        servers = "1 server" if count == 1 else f"{count} servers"
+        why = (
+            f"zone {zone!r} is taken from {join_names(sorted(nodes))} with {servers}: servers that requested it keep "
+            "running, but cannot move, or be evacuated or unshelved, until other hosts have the zone"
+        )
+        raise errors.ZoneConflict(why=why)
+
+
+def _every_aggregate(store: Store) -> Iterator[tuple[str, int, Document]]:
+    marker = None
+    while True:
+        rows, marker = store.list_state(NAMESPACE, marker)
+        yield from rows
+        if marker is None:
+            return
+
+
+def _zones_of(documents: Mapping[str, Document]) -> Zones:
+    zones: dict[str, dict[str, str]] = defaultdict(dict)
+    for aggregate, document in documents.items():
+        zone = _zone(document)
+        for name in document.get("hosts", ()) if zone is not None else ():
+            zones[name][aggregate] = zone
+    return zones
+
+
+def _zone(document: Document) -> Any:
+    return document.get("metadata", {}).get(ZONE)
+
+
+def _join(name: str, zones: Zones) -> Mapping[str, str]:
+    """Return the zones of a name and of its service host, by aggregate."""
+    return {**zones.get(name, {}), **zones.get(names.host_of(name), {})}
+
+
+def _effective(node: str, zones: Zones, reported: str | None) -> set[str]:
+    """Return a node's zones: of its aggregates, or else the reported one."""
+    return set(_join(node, zones).values()) or ({reported} if reported is not None else set())
