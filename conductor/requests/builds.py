@@ -15,7 +15,7 @@ from conductor.store.bounds import OPTIONS
 from conductor.store.records import BuildRequestRecord, make_request_key
 from rpcapi import errors, objects
 from rpcapi.context import MAX_ID, RequestContext
-from rpcapi.objects.request_schema import check_spec
+from rpcapi.objects.request_schema import canonical, check_spec
 from rpcapi.validation.hints import named_instances
 from rpcapi.validation.instances import check_names, check_uuids
 from rpcapi.validation.text import abbreviate
@@ -42,6 +42,7 @@ def build(
     StoreFull or Unavailable (nothing is recorded).
     """
     check_spec(spec)
+    spec = canonical(spec)
     check_uuids(uuids, parts.max_instances)
     check_names(names, len(uuids))
     if spec.group_id is not None:

@@ -11,10 +11,9 @@ from rpcapi.resources.trees.tree import Allocations
 def unshelve_spec(
     spec: objects.RequestSpec, target: str | None, allocations: Allocations | None
 ) -> objects.RequestSpec:
-    spec = keep_pools(spec, None, allocations)
-    if target is None:
-        return spec
-    return spec.with_values(force_hosts=[], requested_destination={"host": target})
+    """Return the request for a host; forced hosts of the boot do not apply, as in Nova, and volumes stay on pools."""
+    destination = {} if target is None else {"host": target}
+    return keep_pools(spec, None, allocations).with_values(force_hosts=[], requested_destination=destination)
 
 
 def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, partition: str) -> objects.RequestSpec:

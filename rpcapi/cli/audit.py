@@ -13,6 +13,7 @@ from rpcapi.admin.services import AGENT
 from rpcapi.cli import comparison, repair
 from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, timestamp_cell
 from rpcapi.resources import names
+from rpcapi.validation.instances import canonical_uuid
 
 NOVA_COLUMNS = ("instance", "host", "request", "created", "claim")
 COLUMNS = ("difference", "instance", "attempt", "host", "detail")
@@ -50,6 +51,7 @@ class AuditCluster(Lister):
         Argument("--yes", action="store_true", help="With --fix: also end guests that may be running."),
         repeatable(
             "--end",
+            type=canonical_uuid,
             metavar="UUID",
             help="With --fix: also end the guest at the source of this instance's leaked migration, even if it may be "
             "the original: compare the copies first. May be repeated.",

@@ -13,6 +13,7 @@ from rpcapi.admin.argument import Argument
 from rpcapi.cli import progress, server
 from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.server_names import number_names
+from rpcapi.validation.instances import canonical_uuid
 
 
 class BootServer(Lister):
@@ -23,7 +24,11 @@ class BootServer(Lister):
             "--count", type=int, default=1, metavar="N", help="Number of servers (1); all are scheduled, or none."
         ),
         Argument("--name", help="Server name; with --count N, NAME-1 to NAME-N."),
-        Argument("--uuid", help="Server uuid (random); repeating a boot with it finds the existing server."),
+        Argument(
+            "--uuid",
+            type=canonical_uuid,
+            help="Server uuid (random); repeating a boot with it finds the existing server.",
+        ),
         Argument("--wait", action="store_true", help="Wait until every server is ACTIVE or in ERROR."),
         Argument("--timeout", type=float, default=300.0, metavar="S", help="Timeout of --wait in seconds (300)."),
         progress.OPTION,

@@ -22,6 +22,7 @@ from rpcapi.cli.command import (
 )
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole
+from rpcapi.validation.instances import canonical_uuid
 
 COLUMNS = (
     *("consumer", "attempt", "role", "migration", "state", "owner", "host", "type", "resources", "deadline"),
@@ -57,7 +58,7 @@ class ListClaims(Lister):
 
     ARGUMENTS = (
         Argument("--host", help="Only claims on this host, node as host/node, or provider of the Placement API."),
-        Argument("--consumer", metavar="UUID", help="Only claims of this consumer."),
+        Argument("--consumer", type=canonical_uuid, metavar="UUID", help="Only claims of this consumer."),
         partition.PARTITION_OPTION,
     )
 
@@ -106,7 +107,9 @@ class ShowClaim(ShowOne):
     An instance that moves has two: its own at the destination, and the migration's at the source.
     """
 
-    ARGUMENTS = (Argument("consumer", metavar="UUID", help="The consumer: an instance or a migration."),)
+    ARGUMENTS = (
+        Argument("consumer", type=canonical_uuid, metavar="UUID", help="The consumer: an instance or a migration."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         uuid = parsed_args.consumer

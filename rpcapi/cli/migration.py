@@ -8,6 +8,7 @@ from rpcapi.admin.argument import Argument
 from rpcapi.admin.migrations import CopyProgress, read_progress
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, attempts_cell, attributes, timestamp_cell
 from rpcapi.cli.server_names import resolve_uuids
+from rpcapi.validation.instances import canonical_uuid
 
 COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "progress", "reason", "updated")
 STATUSES = (
@@ -71,7 +72,7 @@ def _hosts(migration: Any) -> set[str]:
 class ShowMigration(ShowOne):
     """Show a migration and its ended attempts at destinations."""
 
-    ARGUMENTS = (Argument("migration", metavar="UUID", help="The migration."),)
+    ARGUMENTS = (Argument("migration", type=canonical_uuid, metavar="UUID", help="The migration."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         (migration,) = self.session.call(self.session.conductor.get_migrations, [parsed_args.migration]).migrations
@@ -97,7 +98,15 @@ class _ControlMigrations(Command):
     RESULT: ClassVar[str]
     METHOD: ClassVar[str]
 
-    ARGUMENTS = (Argument("migrations", nargs="+", metavar="UUID", help="Live migrations; all are changed, or none."),)
+    ARGUMENTS = (
+        Argument(
+            "migrations",
+            nargs="+",
+            type=canonical_uuid,
+            metavar="UUID",
+            help="Live migrations; all are changed, or none.",
+        ),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         self.session.call(getattr(self.session.conductor, self.METHOD), parsed_args.migrations)

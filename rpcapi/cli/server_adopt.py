@@ -9,6 +9,7 @@ from rpcapi.admin.argument import Argument
 from rpcapi.cli import progress
 from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.cli.service_host import parse_service_host
+from rpcapi.validation.instances import canonical_uuid
 
 
 class AdoptServers(Command):
@@ -21,7 +22,9 @@ class AdoptServers(Command):
 
     ARGUMENTS = (
         Argument("host", help="The service host of the servers."),
-        Argument("uuids", nargs="+", metavar="UUID", help="Server uuids; all are adopted, or none."),
+        Argument(
+            "uuids", nargs="+", type=canonical_uuid, metavar="UUID", help="Server uuids; all are adopted, or none."
+        ),
         Argument("--delete", action="store_true", help="Delete the servers once recorded; none may have a record yet."),
         Argument("--wait", action="store_true", help="Wait until the servers are ACTIVE or SHUTOFF, or deleted."),
         Argument("--timeout", type=float, default=120.0, metavar="S", help="Timeout of --wait in seconds (120)."),

@@ -17,8 +17,9 @@ def number_names(name: str | None, count: int) -> list[str]:
 
 def resolve_uuids(session: Session, servers: Sequence[str]) -> list[str]:
     """Return the unique uuids of uuids or names, existing servers first; raises UnknownInstance, CommandFailed."""
-    from rpcapi.validation.instances import is_uuid  # noqa: PLC0415 - lazy, see session
+    from rpcapi.validation.instances import canonical_uuid, is_uuid  # noqa: PLC0415 - lazy, see session
 
+    servers = [canonical_uuid(text) for text in servers]
     names = {text for text in servers if not is_uuid(text)}
     uuids_by_name = _list_uuids(session, names) if names else {}
     uuids = [_only_uuid(text, uuids_by_name.get(text, [])) if text in names else text for text in servers]

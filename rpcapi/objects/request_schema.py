@@ -13,6 +13,7 @@ from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, POLICIES, RequestGroup
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation import documents, hints, server_groups, topology
+from rpcapi.validation.instances import canonical_uuid
 from rpcapi.validation.rules import (
     Rule,
     anything,
@@ -110,7 +111,7 @@ RULES: Mapping[str, Rule] = {
 def amount_of_flavor(spec: RequestSpec, resource_class: str) -> int:
     """Return the flavor's amount; a request without a flavor has the amount that it requests."""
     if spec.flavor_amounts:
-        return spec.flavor_amounts.get(resource_class, 0)
+        return int(spec.flavor_amounts.get(resource_class, 0))
     groups: list[Mapping[str, Any]] = [{"resources": spec.resources}, *spec.groups.values()]
     return sum(group.get("resources", {}).get(resource_class, 0) for group in groups)
 
@@ -136,6 +137,15 @@ def check_spec(spec: Any) -> None:
     for needed_by, check in _CONSISTENCY:
         if not needed_by.isdisjoint(values):
             check(spec)
+
+
+def canonical(spec: RequestSpec) -> RequestSpec:
+    """Return a checked spec whose uuids of instances and of the server group are in canonical spelling."""
+    uuids = {
+        "hints": hints.canonical(spec.hints),
+        "group_id": None if spec.group_id is None else canonical_uuid(spec.group_id),
+    }
+    return spec if uuids == {name: getattr(spec, name) for name in uuids} else spec.with_values(**uuids)
 
 
 def _check_hosts(spec: RequestSpec) -> None:

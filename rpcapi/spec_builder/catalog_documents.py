@@ -15,7 +15,8 @@ Item = TypeVar("Item")
 
 def merge(by_source: Mapping[str, Mapping[str, Item]]) -> Mapping[str, Item]:
     """Return the items by name, each read when it is used; later sources take precedence."""
-    return ChainMap(*(cast(MutableMapping[str, Item], items) for items in reversed(by_source.values())))
+    # A ChainMap only writes to its first map; its type wants all of them mutable.
+    return ChainMap(*(cast(MutableMapping[str, Item], items) for items in [*by_source.values()][::-1]))
 
 
 def read_valid(items: Mapping[str, Item]) -> tuple[list[Item], list[errors.BadConfiguration]]:

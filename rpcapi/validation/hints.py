@@ -5,9 +5,8 @@ import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
-from oslo_utils import uuidutils
-
 from rpcapi.resources import query
+from rpcapi.validation.instances import canonical_uuid, is_uuid
 from rpcapi.validation.rules import anything, limited, list_of, mapping, text
 from rpcapi.validation.text import abbreviate, invalid_spec
 
@@ -16,6 +15,7 @@ MAX_HINT_BYTES = 16 * 1024  # all hints as JSON
 MAX_INSTANCES = 100  # per hint
 DEFAULT_CIDR = "/24"  # as in Nova
 INSTANCE_HINTS = ("same_host", "different_host")  # hints with uuids of instances
+GROUP_HINT = "group"
 
 _ALL = limited(mapping(text, anything, MAX_HINTS), MAX_HINT_BYTES)
 
@@ -40,12 +40,22 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def canonical(hints: Mapping[str, Any]) -> dict[str, Any]:
+    """Return checked hints with the uuids of instances, and of the group, in canonical spelling."""
+    uuids = {
+        key: [canonical_uuid(text) for text in value] if isinstance(value, list) else canonical_uuid(value)
+        for key, value in hints.items()
+        if key in INSTANCE_HINTS or (key == GROUP_HINT and isinstance(value, str))
+    }
+    return {**hints, **uuids}
+
+
 def named_instances(hints: Mapping[str, Any]) -> set[str]:
     return {instance for hint in INSTANCE_HINTS for instance in as_list(hints.get(hint, []))}
 
 
 def _check_instance(path: str, value: Any) -> None:
-    if not uuidutils.is_uuid_like(value):
+    if not isinstance(value, str) or not is_uuid(canonical_uuid(value)):
         raise invalid_spec(f"{path} must be the uuid of an instance, not {abbreviate(value)}")
 
 

@@ -2,11 +2,13 @@
 """Validation of number, uuids and names of a request's instances."""
 
 import re
+import uuid
 from typing import Any
 
 from rpcapi import errors
 
 MAX_NAME = 255
+HEX_DIGITS = re.compile("[0-9a-f]{32}")
 CANONICAL_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -22,6 +24,12 @@ def check_count(count: Any, maximum: int) -> None:
 def is_uuid(text: Any) -> bool:
     """Return whether ``text`` is a canonical uuid: lower case, with hyphens."""
     return isinstance(text, str) and CANONICAL_UUID.fullmatch(text) is not None
+
+
+def canonical_uuid(text: str) -> str:
+    """Return a uuid in any spelling (capitals, without hyphens, in braces) as a canonical uuid; other text as it is."""
+    digits = text.lower().removeprefix("urn:").removeprefix("uuid:").strip("{}").replace("-", "")
+    return str(uuid.UUID(digits)) if HEX_DIGITS.fullmatch(digits) else text
 
 
 def check_uuid(text: Any, what: str = "instance") -> None:
@@ -56,7 +64,7 @@ def check_name(name: Any) -> None:
     """Raise InvalidName unless ``name`` is printable, not too long and not a uuid."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         why = f"it must be text of 1 to {MAX_NAME} printable characters"
-    elif is_uuid(name):
+    elif is_uuid(canonical_uuid(name)):
         why = "a uuid would be ambiguous"
     else:
         return

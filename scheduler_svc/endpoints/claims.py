@@ -11,6 +11,7 @@ from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.resources.claims import Answer
+from rpcapi.validation.instances import canonical_uuid
 from scheduler_svc import metrics
 from scheduler_svc.core.records import Claim, ClaimBatch, ClaimResult, IntentResult
 from scheduler_svc.endpoints import decode, encode
@@ -122,7 +123,8 @@ class ClaimsEndpoint(MeteredEndpoint):
         marker: str | None = None,
         limit: int = 1000,
     ) -> objects.ClaimPage:
-        page_claims, next_marker = self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
+        uuid = None if consumer is None else canonical_uuid(consumer)
+        page_claims, next_marker = self._store.claims(host=host, consumer=uuid, marker=marker, limit=limit)
         return self._claim_page(page_claims, next_marker)
 
     @expose

@@ -49,14 +49,14 @@ def _check_second_zone(changed: str, before: Zones, after: Zones) -> None:
 
 
 def _check_servers(store: Store, changed: Sequence[str], before: Zones, after: Zones) -> None:
-    taken: dict[str, Counter[str]] = defaultdict(Counter)  # {zone: {node: servers}}
+    losses: dict[str, Counter[str]] = defaultdict(Counter)  # {zone: {node: servers}}
     for name in changed:
         claims, _marker = store.claims(host=name)
-        for node, servers in Counter(claim.host for claim in claims).items():
+        for node, count in Counter(claim.host for claim in claims).items():
             reported = store.find_state(COMPUTE, node)[1].get(ZONE)
             for zone in _effective(node, before, reported) - _effective(node, after, reported):
-                taken[zone][node] = servers
-    for zone, nodes in sorted(taken.items()):
+                losses[zone][node] = count
+    for zone, nodes in sorted(losses.items()):
         count = sum(nodes.values())
         servers = "1 server" if count == 1 else f"{count} servers"
         why = (

@@ -9,6 +9,7 @@ from rpcapi import errors
 from rpcapi.validation.hints import named_instances
 from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.view import View
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling import refusals
@@ -39,7 +40,7 @@ class RequestRewriter:
         self._state_age = state_age
 
     def rewrite(self, policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest:
-        """Resolve the request's hints and apply prefilters.
+        """Resolve the request's hints and host names, and apply prefilters.
 
         Raises NoValidHost or InvalidSpec if a prefilter rejects the request, NoValidHost if the state of hosts is too
         old, and StoreUnavailable if no partition answers about hinted instances.
@@ -47,9 +48,11 @@ class RequestRewriter:
         if request.hints:
             request = request.with_decision(instance_hosts=self._find_instance_hosts(request))
         clock_ms = 0.0 if self._state_age is None else self._state_age.now_ms()
-        with self._partitions.own.replica.unchecked_table.reading() as view:
+        table = self._partitions.own.replica.unchecked_table
+        with table.reading() as view:
             if self._state_age is not None:
                 request = self._state_age.check(view, request, clock_ms)
+            request = _spell_hosts(table, request)
             return pipeline.run(policy.prefilters, request, view.aggregates)
 
     def _find_instance_hosts(self, request: SchedulingRequest) -> Mapping[str, str]:
@@ -71,6 +74,17 @@ class RequestRewriter:
         if len(failures) == len(partitions):
             raise failures[0]
         return instance_hosts
+
+
+def _spell_hosts(table: HostTable, request: SchedulingRequest) -> SchedulingRequest:
+    """Return the request with the names of its forced and ignored hosts in the spelling of the hosts."""
+    if not request.force_hosts and not request.ignore_hosts:
+        return request
+    force_hosts, ignore_hosts = (
+        tuple(spelling for name in names for spelling in table.spellings(name))
+        for names in (request.force_hosts, request.ignore_hosts)
+    )
+    return replace(request, force_hosts=force_hosts, ignore_hosts=ignore_hosts)
 
 
 class RequestIntake:

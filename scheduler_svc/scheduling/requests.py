@@ -4,7 +4,7 @@
 from dataclasses import fields
 
 from rpcapi import objects
-from rpcapi.objects.request_schema import check_spec
+from rpcapi.objects.request_schema import canonical, check_spec
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import RequestGroup, freeze
 from rpcapi.validation.text import invalid_spec
@@ -18,6 +18,7 @@ COPIED = {field.name for field in fields(SchedulingRequest)}.intersection(object
 def from_spec(spec: objects.RequestSpec, request_id: str, project: str, user: str) -> SchedulingRequest:
     """Convert a spec. Raises the errors of check_spec."""
     check_spec(spec)
+    spec = canonical(spec)
     values = {name: freeze(value) for name, value in spec.values_set().items() if name in COPIED}
     destination = spec.requested_destination
     if destination.get("host") is not None:

@@ -8,9 +8,9 @@ from typing import Any
 from oslo_log import log
 
 from rpcapi import errors, objects
-from rpcapi.objects.request_schema import check_spec
+from rpcapi.objects.request_schema import canonical, check_spec
 from rpcapi.resources import names
-from rpcapi.validation.instances import check_name, check_uuids
+from rpcapi.validation.instances import canonical_uuid, check_name, check_uuids
 from rpcapi.validation.server_groups import check_rule
 from scheduler_svc.core.namespaces import built_in
 from scheduler_svc.core.namespaces.namespace import Namespace
@@ -46,6 +46,7 @@ class ServerGroups:
 
     def get(self, group_id: str, project: str | None) -> objects.ServerGroup:
         """Return a project's group (None: of any project); raises NotFound, InvalidName."""
+        group_id = canonical_uuid(group_id)
         _store, _version, document = self._find(group_id)
         if not document or project not in (None, document["project"]):
             raise errors.NotFound(what=f"Server group {group_id}")
@@ -74,6 +75,7 @@ class ServerGroups:
         if spec.group_id is None:
             return spec
         check_spec(spec)
+        spec = canonical(spec)
         _store, _version, document = self._find(spec.group_id)
         if not document and spec.group_policy is not None:
             values = {"project": project, "policy": spec.group_policy, "max_per_host": spec.group_max_per_host or 1}
@@ -101,6 +103,7 @@ class ServerGroups:
 
     def delete(self, group_id: str, project: str | None) -> None:
         """Delete a project's group, if it exists; raises GroupInUse."""
+        group_id = canonical_uuid(group_id)
         store, version, document = self._find(group_id)
         if not document or project not in (None, document["project"]):
             return

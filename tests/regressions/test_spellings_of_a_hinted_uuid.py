@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hints same_host and different_host hold for each accepted spelling of an instance's uuid."""
+"""Uuids in hints, and names of forced and ignored hosts, mean the same in each accepted spelling."""
 
 import uuid
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from conductor.requests import builds
+from conductor.saga.saga_pass import load_spec
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
 from tests.support.conductor.parts import make_parts
@@ -32,15 +33,18 @@ def worker() -> Iterator[FakeTransportWorker]:
 
 def is_placed(worker: FakeTransportWorker, host: str, hint: str, spelling: str) -> bool:
     """Return whether a server with the hint can be booted on the host."""
-    fields = {"hints": {hint: spelling}, "force_hosts": [host]}
-    consumer = str(uuid.uuid4())
+    spec = objects.RequestSpec.of(resources=SMALL_REQUEST, hints={hint: spelling}, force_hosts=[host])
     try:
-        spec = objects.RequestSpec.of(resources=SMALL_REQUEST, **fields)
-        builds.build(make_parts(MemoryConductorStore()), CTXT, spec, [consumer])
-        worker.select(ctxt=CTXT, uuids=[consumer], **fields)
-    except (errors.NoValidHost, errors.InvalidRequest):
+        builds.build(make_parts(MemoryConductorStore()), CTXT, spec, [str(uuid.uuid4())])
+        return hosts_of(worker, spec) == [host]
+    except errors.InvalidRequest:
         return False
-    return True
+
+
+def hosts_of(worker: FakeTransportWorker, spec: objects.RequestSpec) -> list[str]:
+    """Return the hosts that a server could be booted on, best first."""
+    document = worker.scheduler.dry_run(CTXT, spec).document
+    return [] if document["outcome"] == "refused" else document["candidates"][0]
 
 
 def test_canonical_spelling_keeps_servers_apart_and_together(worker: FakeTransportWorker) -> None:
@@ -50,7 +54,35 @@ def test_canonical_spelling_keeps_servers_apart_and_together(worker: FakeTranspo
     assert is_placed(worker, "h1", "same_host", NAMED)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="A hint with another spelling of the uuid has no effect.")
 @pytest.mark.parametrize("spelling", [NAMED.upper(), NAMED.replace("-", "")])
 def test_other_spelling_keeps_servers_apart(worker: FakeTransportWorker, spelling: str) -> None:
     assert not is_placed(worker, "h1", "different_host", spelling)
+    assert is_placed(worker, "h2", "different_host", spelling)
+
+
+@pytest.mark.parametrize("spelling", [NAMED.upper(), NAMED.replace("-", ""), f"{{{NAMED}}}"])
+def test_other_spelling_keeps_servers_together(worker: FakeTransportWorker, spelling: str) -> None:
+    assert is_placed(worker, "h1", "same_host", spelling)
+    assert not is_placed(worker, "h2", "same_host", spelling)
+
+
+def test_spelling_makes_no_other_request(worker: FakeTransportWorker) -> None:
+    parts = make_parts(MemoryConductorStore())
+    consumer = str(uuid.uuid4())
+    for spelling in (NAMED, NAMED.upper()):
+        spec = objects.RequestSpec.of(
+            resources=SMALL_REQUEST,
+            hints={"same_host": [spelling], "group": spelling},
+            group_id=spelling,
+            group_policy="affinity",
+        )
+        builds.build(parts, CTXT, spec, [consumer])
+    (record,) = parts.store.get([consumer]).values()
+    stored = load_spec(parts.store.requests([record.request])[record.request].spec)
+    assert (stored.hints, stored.group_id) == ({"same_host": [NAMED], "group": NAMED}, NAMED)
+
+
+@pytest.mark.parametrize("name", ["H1", "h1"])
+def test_forced_and_ignored_hosts_are_found_in_any_case(worker: FakeTransportWorker, name: str) -> None:
+    assert hosts_of(worker, objects.RequestSpec.of(resources=SMALL_REQUEST, force_hosts=[name])) == ["h1"]
+    assert hosts_of(worker, objects.RequestSpec.of(resources=SMALL_REQUEST, ignore_hosts=[name])) == ["h2"]

@@ -3,6 +3,7 @@
 
 from typing import NamedTuple
 
+from rpcapi.resources import names
 from scheduler_svc.core.table.forest import Forest
 from scheduler_svc.core.table.partition_documents import PartitionDocuments
 from scheduler_svc.core.table.services import ServiceColumns, ServiceStates
@@ -22,10 +23,21 @@ class PartitionRows:
 
     ``number`` is the partition's index in the table. ``epoch`` is 0 before the first load. ``departures`` counts
     providers, service hosts and documents deleted since the last load; their names and log positions stay until the
-    next.
+    next. ``capitals`` has the service hosts whose names have capitals, by the name in lower case.
     """
 
-    __slots__ = ("departures", "documents", "epoch", "forest", "name", "number", "position", "rows", "services")
+    __slots__ = (
+        "capitals",
+        "departures",
+        "documents",
+        "epoch",
+        "forest",
+        "name",
+        "number",
+        "position",
+        "rows",
+        "services",
+    )
 
     def __init__(self, name: str, number: int, columns: ServiceColumns, documents: PartitionDocuments) -> None:
         self.name = name
@@ -34,6 +46,7 @@ class PartitionRows:
         self.position = 0
         self.departures = 0
         self.rows: dict[str, int] = {}
+        self.capitals: dict[str, set[str]] = {}
         self.forest = Forest()
         self.services = ServiceStates(columns)
         self.documents = documents
@@ -52,6 +65,12 @@ class PartitionRows:
     def needs_compaction(self) -> bool:
         """Whether most names have departed, so that a reload would free their rows."""
         return 2 * self.departures > max(2 * MIN_DEPARTURES, len(self.rows) + self.forest.size)
+
+    def add_row(self, name: str, row: int) -> None:
+        self.rows[name] = row
+        host = names.host_of(name)
+        if host != host.lower():
+            self.capitals.setdefault(host.lower(), set()).add(host)
 
     def find_rows(self, name: str) -> list[int]:
         """Return the rows of a canonical name: a node's row, or all rows that a service host ever had."""

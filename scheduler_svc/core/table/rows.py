@@ -226,6 +226,6 @@ class HostRows(ProviderRows):
             self.names[row] = name
         else:
             row = self._append(name)
-        part.rows[name] = row
+        part.add_row(name, row)
         self.partition[row] = part.number
         return row

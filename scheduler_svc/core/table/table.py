@@ -119,6 +119,18 @@ class HostTable(HostRows):
             numbers |= {int(number) for number in self.partition[compute_nodes & self.present]}
         return sorted(numbers)
 
+    def spellings(self, name: str) -> list[str]:
+        """Return ``name`` if a host has it, otherwise those hosts' names that differ in the case of the service host.
+
+        Nova ignores that case too. An unknown name is returned as it is.
+        """
+        if self.find_partitions(name):
+            return [name]
+        host, separator, node = name.partition(names.SEPARATOR)
+        hosts = {host.lower()}.union(*(part.capitals.get(host.lower(), ()) for part in self.partitions))
+        others = (f"{other}{separator}{node}" for other in sorted(hosts))
+        return [other for other in others if self.find_partitions(other)] or [name]
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[View]:
         """Context manager that yields a View. Changes wait for its end, so keep it short."""

@@ -154,7 +154,8 @@ class HostChooser:
         table = self._table()
         with table.reading() as view:
             member_hosts = _row_names(view, request.member_hosts)
-        forced = [name for name in scheduling_request.force_hosts if table.find_partitions(name)]
+        spellings = (spelling for name in scheduling_request.force_hosts for spelling in table.spellings(name))
+        forced = [name for name in spellings if table.find_partitions(name)]
         if scheduling_request.force_hosts and not forced:
             raise exceptions.no_such_host(request.destination.host, request.destination.node)
         return replace(

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 
+from rpcapi.validation.instances import canonical_uuid
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import providers as schemas
@@ -26,6 +27,7 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
         body = request.json(schemas.AGGREGATES_1_19)
         aggregates, generation = body["aggregates"], body["resource_provider_generation"]
         check_generation(provider, generation, STALE)
+    aggregates = list(dict.fromkeys(map(canonical_uuid, aggregates)))
     change = SetAggregates(provider.id, aggregates, generation)
     return _respond(model.directory.change(change), aggregates, request)
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations of consumers."""
 
-import uuid as uuids
 from collections.abc import Mapping
 from typing import Any
 
-from oslo_utils import uuidutils
-
+from rpcapi.validation.instances import canonical_uuid, is_uuid
 from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.records import Claim
 from scheduler_svc.placement.http.messages import Request, Response, json_response
@@ -25,7 +23,7 @@ NO_TYPE = "unknown"
 
 def show(model: PlacementModel, request: Request, consumer: str) -> Response:
     """Return a consumer's allocations; empty for an unknown consumer."""
-    claim = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
+    claim = _find(model, consumer)
     if claim is None:
         return json_response({"allocations": {}})
     return json_response(_document(model, claim, request), claim.created_ms)
@@ -44,32 +42,36 @@ def show_provider(model: PlacementModel, request: Request, uuid: str) -> Respons
 
 def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
     """Replace a consumer's allocations; since 1.28 they may be empty."""
-    if not uuidutils.is_uuid_like(consumer):
+    if not is_uuid(canonical_uuid(consumer)):
         raise bad_request(f"Malformed consumer_uuid: {consumer:.100}")
-    consumer = str(uuids.UUID(consumer))
     body = request.json(of_version(schemas.REPLACE, request.version))
     if request.version <= LIST_UNTIL:
         listed = body["allocations"]
         body["allocations"] = {
             allocation["resource_provider"]["uuid"]: {"resources": allocation["resources"]} for allocation in listed
         }
-    model.consumers.replace([consumer_request(consumer, body, request, model)])
+    model.consumers.replace(consumer_requests({consumer: body}, request, model))
     return Response(204)
 
 
 def replace_many(model: PlacementModel, request: Request) -> Response:
     """Replace the allocations of several consumers, all or none."""
     body = request.json(of_version(schemas.REPLACE_MANY, request.version))
-    model.consumers.replace([consumer_request(consumer, part, request, model) for consumer, part in body.items()])
+    model.consumers.replace(consumer_requests(body, request, model))
     return Response(204)
 
 
 def delete(model: PlacementModel, _request: Request, consumer: str) -> Response:
-    claim = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
+    claim = _find(model, consumer)
     if claim is None:
         raise not_found(f"No allocations for consumer '{consumer}'")
-    model.consumers.replace([AllocationChange(consumer, {}, claim.project, claim.user, ANY, is_deletion=True)])
+    model.consumers.replace([AllocationChange(claim.consumer, {}, claim.project, claim.user, ANY, is_deletion=True)])
     return Response(204)
+
+
+def _find(model: PlacementModel, consumer: str) -> Claim | None:
+    uuid = canonical_uuid(consumer)
+    return model.consumers.find(uuid) if is_uuid(uuid) else None
 
 
 def _document(model: PlacementModel, claim: Claim, request: Request) -> dict[str, Any]:
@@ -89,12 +91,22 @@ def _document(model: PlacementModel, claim: Claim, request: Request) -> dict[str
     return document
 
 
-def consumer_request(
+def consumer_requests(
+    bodies: Mapping[str, Mapping[str, Any]], request: Request, model: PlacementModel
+) -> list[AllocationChange]:
+    """Return a change per consumer; raises Problem 400 for a consumer in two spellings."""
+    changes = [_consumer_request(consumer, body, request, model) for consumer, body in bodies.items()]
+    if len({change.consumer for change in changes}) < len(changes):
+        raise bad_request("The allocations name one consumer in two spellings of its UUID.")
+    return changes
+
+
+def _consumer_request(
     consumer: str, body: Mapping[str, Any], request: Request, model: PlacementModel
 ) -> AllocationChange:
     project, user = model.unknown_owner
     return AllocationChange(
-        consumer,
+        canonical_uuid(consumer),
         {provider: part["resources"] for provider, part in body["allocations"].items()},
         body.get("project_id", project),
         body.get("user_id", user),

@@ -5,10 +5,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from oslo_utils import uuidutils
-
 from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
+from rpcapi.validation.instances import canonical_uuid, is_uuid
 from scheduler_svc.placement.http import query_parameters
 from scheduler_svc.placement.http.candidate_summaries import TREES_SINCE
 from scheduler_svc.placement.http.messages import Request
@@ -59,9 +58,10 @@ def _in_tree(request: Request, suffix: str) -> str | None:
     value = request.parameter(f"in_tree{suffix}")
     if value is None:
         return None
-    if not uuidutils.is_uuid_like(value.strip()):
+    uuid = canonical_uuid(value.strip())
+    if not is_uuid(uuid):
         raise bad_request(f"{INVALID}Expected 'in_tree' parameter to be a format of uuid. Got: {value}")
-    return value.strip()
+    return uuid
 
 
 def _root_traits(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:

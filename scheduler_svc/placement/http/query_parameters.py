@@ -6,9 +6,8 @@
 
 import re
 
-from oslo_utils import uuidutils
-
 from rpcapi.resources.groups import RequestGroup
+from rpcapi.validation.instances import canonical_uuid, is_uuid
 from scheduler_svc.placement.http.messages import Request
 from scheduler_svc.placement.model.problems import bad_request
 
@@ -137,6 +136,6 @@ def _aggregates(value: str) -> tuple[set[str], bool]:
     else:
         alternatives = {names}
     for name in alternatives:
-        if not uuidutils.is_uuid_like(name):
+        if not is_uuid(canonical_uuid(name)):
             raise bad_request(f"{INVALID}Expected 'member_of' parameter to contain valid UUID(s). Got: {name}")
-    return alternatives, is_forbidden
+    return set(map(canonical_uuid, alternatives)), is_forbidden

@@ -2,7 +2,7 @@
 """Reshaper: moves inventories and their allocations to other providers."""
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.placement.http.allocations import consumer_request
+from scheduler_svc.placement.http.allocations import consumer_requests
 from scheduler_svc.placement.http.inventories import parse_inventories
 from scheduler_svc.placement.http.messages import Request, Response
 from scheduler_svc.placement.http.model import PlacementModel
@@ -15,7 +15,7 @@ def reshape(model: PlacementModel, request: Request) -> Response:
     """Replace inventories of providers and allocations of consumers, all or nothing."""
     body = request.json(of_version(schemas.RESHAPE, request.version))
     generations = {uuid: part["resource_provider_generation"] for uuid, part in body["inventories"].items()}
-    requests = [consumer_request(consumer, part, request, model) for consumer, part in body["allocations"].items()]
+    requests = consumer_requests(body["allocations"], request, model)
 
     def read_inventories() -> dict[str, dict[str, Inventory]]:
         parts = body["inventories"].items()

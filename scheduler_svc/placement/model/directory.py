@@ -8,6 +8,7 @@ from oslo_utils import uuidutils
 
 from rpcapi.resources import names
 from rpcapi.resources.groups import RequestGroup
+from rpcapi.validation.instances import canonical_uuid
 from scheduler_svc.core.matching.group_columns import can_serve_alone
 from scheduler_svc.core.provider_uuids import AgentIdentities, uuid_of
 from scheduler_svc.core.table.providers import PartitionProviders, ProviderRow
@@ -50,10 +51,11 @@ class ProviderDirectory:
     def find_each(self, uuids: Iterable[str]) -> dict[str, ProviderState]:
         uuids = {uuid for uuid in uuids if _is_uuid(uuid)}
         providers = self._read_each(uuids)
-        unknown = {uuid for uuid in uuids - providers.keys() if self._agents.find(uuid) is None}
+        unknown = {uuid for uuid in uuids - providers.keys() if self._agents.find(canonical_uuid(uuid)) is None}
         if unknown:
             self.learn_agents()
-            providers |= self._read_each(uuid for uuid in unknown if self._agents.find(uuid) is not None)
+            learned = {uuid for uuid in unknown if self._agents.find(canonical_uuid(uuid)) is not None}
+            providers |= self._read_each(learned)
         return providers
 
     def find_all(
@@ -100,7 +102,8 @@ class ProviderDirectory:
         return answer
 
     def _id_of(self, uuid: str) -> str:
-        return self._agents.find(uuid) or names.api_provider(uuid)
+        canonical = canonical_uuid(uuid)
+        return self._agents.find(canonical) or names.api_provider(canonical)
 
     def _read_each(self, uuids: Iterable[str]) -> dict[str, ProviderState]:
         ids = {self._id_of(uuid): uuid for uuid in uuids}

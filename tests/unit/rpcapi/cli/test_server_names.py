@@ -5,7 +5,7 @@ import pytest
 
 from tests.unit.rpcapi.cli import fakes
 
-UUIDS = [f"00000000-0000-0000-0000-00000000000{number}" for number in range(4)]
+UUIDS = [f"00000000-0000-0000-0000-00000000a00{number}" for number in range(4)]
 
 
 @pytest.fixture
@@ -37,3 +37,8 @@ def test_name_means_the_server_that_is_not_deleted(instances, gantt):
 
 def test_unknown_name_is_one_line(instances, gantt):
     assert gantt("server", "show", "mail").err == "No instance mail is recorded\n"
+
+
+@pytest.mark.parametrize("spelling", [UUIDS[1].upper(), UUIDS[1].replace("-", "")])
+def test_uuid_is_found_in_any_spelling(instances, gantt, spelling):
+    assert gantt("server", "show", spelling, "-f", "json").json["name"] == "db"

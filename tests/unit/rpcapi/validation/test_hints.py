@@ -57,3 +57,19 @@ def test_invalid_hint_is_refused_with_the_reason(invalid, sentence):
 def test_hint_may_be_one_value_or_a_list(value, single, many):
     assert hints.single_value(value) == single
     assert hints.as_list(value) == many
+
+
+def test_uuids_of_hints_are_canonical():
+    spelled = {
+        "same_host": SOME_UUID.upper(),
+        "different_host": [SOME_UUID.replace("-", ""), SOME_UUID],
+        "group": f"{{{SOME_UUID}}}",
+        "colour": SOME_UUID.upper(),  # only a plugin knows what it means
+    }
+    assert hints.canonical(spelled) == {
+        "same_host": SOME_UUID,
+        "different_host": [SOME_UUID, SOME_UUID],
+        "group": SOME_UUID,
+        "colour": SOME_UUID.upper(),
+    }
+    assert hints.canonical({"group": ["a"], "query": []}) == {"group": ["a"], "query": []}

@@ -56,3 +56,19 @@ def test_name_that_is_unprintable_too_long_or_a_uuid_is_rejected(name):
 def test_names_must_be_a_list_of_one_per_instance(names):
     with pytest.raises(errors.InvalidRequest, match="one name for each of 2 instances"):
         instances.check_names(names, 2)
+
+
+@pytest.mark.parametrize("text", [UUID, UUID.upper(), UUID.replace("-", ""), "{" + UUID + "}", f"urn:uuid:{UUID}"])
+def test_spellings_of_a_uuid_are_one_identity(text):
+    assert instances.canonical_uuid(text) == UUID
+
+
+@pytest.mark.parametrize("text", ["", "web", UUID[:-1], UUID + "0", f"{UUID} ", "0x" + UUID[2:], "_" * 32])
+def test_other_text_is_no_uuid(text):
+    assert instances.canonical_uuid(text) == text
+
+
+@pytest.mark.parametrize("name", [UUID.upper(), UUID.replace("-", "")])
+def test_name_that_spells_a_uuid_is_rejected(name):
+    with pytest.raises(errors.InvalidName, match="a uuid would be ambiguous"):
+        instances.check_name(name)

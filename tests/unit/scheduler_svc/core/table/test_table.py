@@ -191,3 +191,23 @@ def test_aggregates_of_provider_documents_are_joined_with_those_of_the_namespace
         assert view.aggregates.of_row(table.partitions[0].rows["b"]) == {"three"}
     table.apply(entry(201, "gone", ["@api/p"]))
     assert table.aggregates.own_of("@api/p") == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "spellings"),
+    [
+        ("a", ["a"]),
+        ("A", ["a"]),
+        ("A/1", ["a/1"]),
+        ("Mixed", ["Mixed"]),  # an exact name means no other host
+        ("mixed", ["mixed"]),
+        ("MIXED", ["Mixed", "mixed"]),
+        ("MIXED/N", ["Mixed/N"]),
+        ("mixed/n", ["mixed/n"]),  # nodes differ by case, as in Nova
+        ("A/9", ["A/9"]),
+        ("nobody", ["nobody"]),
+    ],
+)
+def test_hosts_are_found_in_any_case(name, spellings):
+    table = hosts.table({"a/1": hosts.node(), "Mixed/N": hosts.node(), "mixed/m": hosts.node()})
+    assert table.spellings(name) == spellings

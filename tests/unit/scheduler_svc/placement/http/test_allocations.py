@@ -299,3 +299,29 @@ def test_request_for_less_than_a_guest_uses_is_a_conflict(guest_api):
         assert text in answer.error["detail"]
     assert guest_api.call("GET", PATH).json == before
     assert guest_api.call("GET", f"/allocations/{OTHER}").json["allocations"] == {}
+
+
+@pytest.mark.parametrize("spelling", [CONSUMER.upper(), CONSUMER.replace("-", "")])
+def test_consumer_is_found_in_any_spelling(api, provider, spelling):
+    path = f"/allocations/{spelling}"
+    assert api.call("PUT", path, holding(provider, VCPU=1)).status == 204
+    assert api.call("GET", PATH).json["allocations"].keys() == {provider}
+    assert api.call("GET", path).json["allocations"].keys() == {provider}
+    assert api.call("DELETE", path).status == 204
+    assert api.call("GET", PATH).json["allocations"] == {}
+
+
+def test_consumers_of_one_call_are_found_in_any_spelling(api, provider):
+    body = holding(provider, VCPU=1)
+    assert api.call("POST", "/allocations", {CONSUMER.upper(): body}).status == 204
+    assert api.call("GET", PATH).json["allocations"].keys() == {provider}
+    twice = {CONSUMER: body, CONSUMER.upper(): body}
+    answer = api.call("POST", "/allocations", twice)
+    assert answer.status == 400 and "one consumer in two spellings" in str(answer.json)
+
+
+def test_provider_is_found_in_any_spelling(api, provider):
+    capitals = provider.upper()
+    assert api.call("GET", f"/resource_providers/{capitals}").json["uuid"] == provider
+    assert api.call("PUT", PATH, holding(capitals, VCPU=1)).status == 204
+    assert usages(api, provider)["VCPU"] == 1

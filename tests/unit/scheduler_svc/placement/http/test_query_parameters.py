@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of query parameters, by microversion."""
 
+import uuid
 from urllib.parse import urlencode
 
 import pytest
@@ -9,7 +10,7 @@ from scheduler_svc.placement.http import query_parameters
 from scheduler_svc.placement.http.messages import ApiUser, Request
 from scheduler_svc.placement.model.problems import Problem
 
-A, B = "a" * 32, "b" * 32
+A, B = (str(uuid.UUID(digit * 32)) for digit in "ab")
 
 
 def request(minor, *parameters):
@@ -60,6 +61,8 @@ def test_malformed_traits_are_refused(minor, value):
     ("minor", "values", "expected"),
     [
         (3, [A], ([{A}], set())),
+        (3, [A.upper()], ([{A}], set())),
+        (3, [A.replace("-", "")], ([{A}], set())),
         (3, [f"in:{A},{B}"], ([{A, B}], set())),
         (24, [A, B], ([{A}, {B}], set())),
         (32, [f"!{A}", B], ([{B}], {A})),
