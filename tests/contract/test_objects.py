@@ -42,7 +42,7 @@ FINGERPRINTS = {
     "NovaAudit": "1.0-f7f48b15021a62eca22a5209da0f6da2",
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
     "ProjectQuota": "1.0-c76d793f58f33778206e7915f4a7ae58",
-    "RequestSpec": "1.0-7bc3a661b1acc1c155039a6dbf7348c7",
+    "RequestSpec": "1.0-ffa12e72dcf7c30644f45cc111c102a1",
     "SelectionAnswers": "1.0-c2f8d56305f860124131429da6c873c7",
     "SelectionRequests": "1.0-e4cfa7c69f81fa2a58e08c5b66265a92",
     "Selections": "1.0-5ae8bf61082b509a5f9c71e25aeb74af",

@@ -3,6 +3,7 @@
 
 import uuid
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,7 +68,9 @@ def test_other_spelling_keeps_servers_together(worker: FakeTransportWorker, spel
 
 
 def test_spelling_makes_no_other_request(worker: FakeTransportWorker) -> None:
-    parts = make_parts(MemoryConductorStore())
+    group = objects.ServerGroup.of(id=NAMED, project="p", policy="affinity")
+    worker.scheduler.create_server_group(CTXT, group)
+    parts = make_parts(MemoryConductorStore(), SimpleNamespace(scheduler=worker.scheduler))
     consumer = str(uuid.uuid4())
     for spelling in (NAMED, NAMED.upper()):
         spec = objects.RequestSpec.of(
