@@ -6,6 +6,7 @@ import getpass
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import oslo_messaging as messaging
@@ -27,6 +28,7 @@ LOG = logging.getLogger("gantt.cli")
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
 ATTEMPTS = 3
+SHORTEST_LIMIT = 1.0  # seconds; a call needs some time even at the end of its command's time
 PAGE = 1000
 PAGE_OF_DECISIONS = 100  # decisions about many instances are large
 BUILT_IN_SOURCE, CLUSTER_SOURCE, CLIENT_SOURCE = "built-in", "cluster", "configuration"
@@ -138,7 +140,9 @@ class Session:
         """Call an API method in this run's context, with retries without a reply: every call is idempotent."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(NO_ANSWER),
-            stop=tenacity.stop_after_attempt(self._attempts),
+            stop=tenacity.stop_any(
+                tenacity.stop_after_attempt(self._attempts), lambda _state: not self.ctxt.remaining(1.0)
+            ),
             wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
             before_sleep=lambda state: LOG.info("No reply yet (attempt %d), retrying", state.attempt_number),
             reraise=True,
@@ -146,6 +150,16 @@ class Session:
         # A service drops a message past its deadline; by then it was sent again.
         with tracing.span(f"gantt.{method.__name__}", self.ctxt.request_id):
             return retrying(lambda: method(self.ctxt.with_timeout(self.conf.rpc.call_timeout), *args, **values))
+
+    @contextmanager
+    def limit_calls(self, seconds: float) -> Iterator[None]:
+        """Let all calls inside the block end within ``seconds``, at least 1, with one of NO_ANSWER without an answer."""
+        unlimited = self.ctxt
+        self.ctxt = unlimited.with_timeout(max(SHORTEST_LIMIT, seconds))
+        try:
+            yield
+        finally:
+            self.ctxt = unlimited
 
     def list_all(self, method: Callable[..., Any], items: str, *args: Any, **values: Any) -> Iterator[Any]:
         """Yield the entries ``items`` of all pages of a listing call; ``limit`` is the page size."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.admin import Session
+from rpcapi.admin.session import NO_ANSWER
 
 CHUNK = 500  # instances per call
 FIRST_PAUSE = 0.1
@@ -30,14 +31,21 @@ def wait_for_status(
 ) -> dict[str, Any]:
     """Poll until all statuses are in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
 
-    Only unfinished servers are fetched again; servers without a record are omitted.
+    Only unfinished servers are fetched again; servers without a record are omitted. Raises one of NO_ANSWER if no call
+    was answered in that time.
     """
     deadline = time.monotonic() + timeout
     pause = FIRST_PAUSE
     instances: dict[str, Any] = {}
     pending = list(uuids)
     while True:
-        latest = {instance.uuid: instance for instance in existing_instances(session, pending)}
+        try:
+            with session.limit_calls(deadline - time.monotonic()):
+                latest = {instance.uuid: instance for instance in existing_instances(session, pending)}
+        except NO_ANSWER:
+            if not instances or time.monotonic() + LONGEST_PAUSE < deadline:
+                raise
+            return instances
         instances = {uuid: instances[uuid] for uuid in instances if uuid not in pending} | latest
         unfinished = [uuid for uuid in latest if latest[uuid].status not in end_statuses]
         bar.update(len(pending) - len(unfinished))

@@ -5,6 +5,7 @@ import argparse
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from rpcapi import errors
@@ -30,7 +31,9 @@ class BootServer(Lister):
             help="Server uuid (random); repeating a boot with it finds the existing server.",
         ),
         Argument("--wait", action="store_true", help="Wait until every server is ACTIVE or in ERROR."),
-        Argument("--timeout", type=float, default=300.0, metavar="S", help="Timeout of --wait in seconds (300)."),
+        Argument(
+            "--timeout", type=float, default=300.0, metavar="S", help="Timeout of a boot with --wait in seconds (300)."
+        ),
         progress.OPTION,
     )
 
@@ -50,20 +53,26 @@ class BootServer(Lister):
         if parsed_args.uuid is not None and parsed_args.count != 1:
             raise errors.InvalidRequest(why=f"--uuid names one server, but --count is {parsed_args.count}")
         uuids = [parsed_args.uuid or str(uuid.uuid4()) for _ in range(parsed_args.count)]
+        with session.limit_calls(parsed_args.timeout) if parsed_args.wait else nullcontext():
+            return server.rows(self._boot(spec, uuids, names, parsed_args), parsed_args)
+
+    def _boot(
+        self, spec: Any, uuids: Sequence[str], names: Sequence[str], args: argparse.Namespace
+    ) -> Sequence[Any]:
+        session = self.session
         build = session.conductor.build_instances
         # Before the call, so that the id is known even if the call fails.
         self.show_message(f"Request {session.ctxt.request_id}")
-        if parsed_args.uuid is None:
+        if args.uuid is None:
             session.call(build, spec, uuids, names, first_sent=time.time())
         else:  # an earlier command may have sent the request
             session.call(build, spec, uuids, names, is_repeat=True)
-        instances = self._wait(uuids, parsed_args) if parsed_args.wait else waiting.fetch_instances(session, uuids)
-        return server.rows(instances, parsed_args)
+        return self._wait(uuids, args) if args.wait else waiting.fetch_instances(session, uuids)
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> list[Any]:
         with progress.progress_bar(len(uuids), "booted", self.app.stderr, args) as bar:
             instances_by_uuid = waiting.wait_for_status(
-                self.session, uuids, server.BOOT_END_STATUSES, args.timeout, bar
+                self.session, uuids, server.BOOT_END_STATUSES, self.session.ctxt.remaining(args.timeout), bar
             )
         instances = [instances_by_uuid[instance_uuid] for instance_uuid in uuids if instance_uuid in instances_by_uuid]
         statuses = [instance.status for instance in instances]

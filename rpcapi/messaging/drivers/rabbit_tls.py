@@ -12,6 +12,7 @@ from kombu import transport
 from kombu.transport import pyamqp
 
 from rpcapi import errors, tls
+from rpcapi.messaging.drivers.rabbit_reads import DeadlineConnection
 
 GROUP = "[oslo_messaging_rabbit]"
 FILES = ("ssl_ca_file", "ssl_cert_file", "ssl_key_file")
@@ -20,7 +21,9 @@ SCHEME = "gantt-amqp"
 
 
 class VerifyingTransport(pyamqp.Transport):
-    """kombu transport that verifies the name of the host it connects to."""
+    """kombu transport that verifies the name of the host it connects to, and reads until the thread's deadline."""
+
+    Connection = DeadlineConnection
 
     def establish_connection(self) -> Any:
         connection: Any = self.client

@@ -54,6 +54,20 @@ def test_call_that_is_never_answered_raises_the_last_error(session):
     assert len(contexts) == 3
 
 
+def test_calls_of_a_limited_block_are_not_repeated_after_its_end(session):
+    def method(ctxt):
+        deadlines.append(ctxt.deadline)
+        session.ctxt.deadline = time.time()  # the call takes all the time
+        raise messaging.MessagingTimeout("late")
+
+    deadlines, before = [], time.time()
+    with session.limit_calls(3.0), pytest.raises(messaging.MessagingTimeout):
+        session.call(method)
+    assert len(deadlines) == 1
+    assert before + 3 <= deadlines[0] <= time.time() + 3
+    assert session.ctxt.deadline == 0
+
+
 def test_definite_answer_is_not_repeated(session):
     method, contexts = answers(errors.UnknownHost(name="h"), "never")
     with pytest.raises(errors.UnknownHost):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waiting for servers, with an injected clock."""
 
+from contextlib import contextmanager
 from types import SimpleNamespace
 
+import oslo_messaging as messaging
 import pytest
 
 from rpcapi import errors
@@ -58,9 +60,25 @@ def clock(monkeypatch):
     return clock
 
 
+class Session:
+    """A session whose calls reach ``conductor``, with the limit of each."""
+
+    def __init__(self, conductor):
+        self.conductor = conductor
+        self.limits = []
+
+    @contextmanager
+    def limit_calls(self, seconds):
+        self.limits.append(seconds)
+        yield
+
+    def call(self, method, *args):
+        return method(*args)
+
+
 def wait(statuses, timeout=60.0):
     instances, bar = Instances(statuses), Bar()
-    session = SimpleNamespace(conductor=instances, call=lambda method, *args: method(*args))
+    session = Session(instances)
     records = waiting.wait_for_status(session, list(statuses), ENDS, timeout, bar)
     return {uuid: record.status for uuid, record in records.items()}, instances.calls, bar.steps
 
@@ -88,6 +106,32 @@ def test_wait_ends_before_its_timeout_with_the_present_records(clock):
 def test_timeout_of_zero_reads_the_records_once(clock):
     records, calls, _ = wait({"a": ["BUILDING"]}, timeout=0.0)
     assert (records, len(calls), clock.pauses) == ({"a": "BUILDING"}, 1, [])
+
+
+class SilentAfter:
+    """A conductor that answers ``answers`` calls; each further one takes the rest of its time."""
+
+    def __init__(self, clock, answers):
+        self.clock, self.answers = clock, answers
+
+    def get_instances(self, uuids):
+        if not self.answers:
+            self.clock.now = 100.0 + 30.0
+            raise messaging.MessagingTimeout("no reply")
+        self.answers -= 1
+        return SimpleNamespace(instances=[SimpleNamespace(uuid=uuid, status="BUILDING") for uuid in uuids])
+
+
+def test_wait_for_a_silent_conductor_ends_with_the_last_records(clock):
+    session = Session(SilentAfter(clock, 2))
+    records = waiting.wait_for_status(session, ["a"], ENDS, 30.0, Bar())
+    assert [record.status for record in records.values()] == ["BUILDING"]
+    assert session.limits == pytest.approx([30.0, 29.9, 29.75])
+
+
+def test_wait_without_any_answer_ends_in_its_error(clock):
+    with pytest.raises(messaging.MessagingTimeout):
+        waiting.wait_for_status(Session(SilentAfter(clock, 0)), ["a"], ENDS, 30.0, Bar())
 
 
 def test_server_without_record_is_finished_and_omitted(clock):
