@@ -50,8 +50,8 @@ OPTS = [
         min=0.1,
         mutable=True,
         help="Seconds after its first try for which a selection is retried if the scheduler does not answer, or finds "
-        "no host while live hosts must be audited. Then the instances go to ERROR. The wait in the backlog does not "
-        "count.",
+        "no host for a reason that may pass by itself. Then the instances go to ERROR. The wait in the backlog does "
+        "not count.",
     ),
     cfg.IntOpt(
         "shelved_offload_time",

@@ -17,9 +17,12 @@ from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, building_status, describe_attempts, set_step
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
-from rpcapi.resources.claims import NOT_AUDITED, PARTITION_UNAVAILABLE, Answer
+from rpcapi.resources import transient
+from rpcapi.resources.claims import Answer
 
 LOG = log.getLogger(__name__)
+
+WAITING = "Waiting: "  # begins the reason of an instance that is decided again
 
 
 def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -42,7 +45,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
             fresh=fresh,
             moves=destinations_of(instances),
         )
-    except (errors.ClaimClosed, *NO_ANSWER_ERRORS) as error:
+    except (*transient.ERRORS, *NO_ANSWER_ERRORS) as error:
         LOG.warning("No answer about hosts for %d instances: %s", len(instances), summarize_error(error))
         may_run = isinstance(error, (errors.ClaimClosed, errors.StoreUnavailable)) and not fresh
         wait = _wait_for_audits if may_run else _wait_or_fail
@@ -100,26 +103,27 @@ def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
 
 
 def _wait_for_audits(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> InstanceRecord:
-    return replace(saga_pass.retry_later(instance, error), reason=f"Waiting: {summarize_error(error)}")
+    return replace(saga_pass.retry_later(instance, error), reason=f"{WAITING}{summarize_error(error)}")
 
 
 def _wait_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> InstanceRecord:
-    if _has_time(saga_pass, instance):
+    waited_ms = _waited_ms(saga_pass, instance)
+    if waited_ms < saga_pass.limits.select_timeout_ms:
         return _retry(saga_pass, instance, error)
-    waited_s = _waited_ms(saga_pass, instance) / 1000
-    return _fail(instance, f"No answer from the scheduler for {waited_s:.0f} s: {summarize_error(error)}")
+    return _fail(instance, f"No answer from the scheduler for {waited_ms / 1000:.0f} s: {summarize_error(error)}")
 
 
 def _retry_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: errors.NoValidHost) -> InstanceRecord:
-    reasons = error.kwargs.get("reasons") or {}
-    temporary = reasons.get(NOT_AUDITED) or reasons.get(PARTITION_UNAVAILABLE)
-    if temporary and _has_time(saga_pass, instance):
-        return _retry(saga_pass, instance, error)
-    return _fail(instance, summarize_error(error))
-
-
-def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
-    return _waited_ms(saga_pass, instance) < saga_pass.limits.select_timeout_ms
+    """Decide again later while the refusal may pass; the final reason says for how long, and what was passing."""
+    waited_s = _waited_ms(saga_pass, instance) / 1000
+    refusal = summarize_error(error)
+    if waited_s < transient.retry_seconds(error, saga_pass.limits.select_timeout_ms / 1000):
+        return replace(_retry(saga_pass, instance, error), reason=f"{WAITING}{refusal}")
+    if not instance.since_ms:
+        return _fail(instance, refusal)
+    passing = (instance.reason or "").removeprefix(WAITING)
+    earlier = f", before: {passing}" if passing not in ("", refusal) else ""
+    return _fail(instance, f"{refusal}; decided again for {waited_s:.0f} s{earlier}")
 
 
 def _waited_ms(saga_pass: SagaPass, instance: InstanceRecord) -> int:

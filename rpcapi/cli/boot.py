@@ -56,9 +56,7 @@ class BootServer(Lister):
         with session.limit_calls(parsed_args.timeout) if parsed_args.wait else nullcontext():
             return server.rows(self._boot(spec, uuids, names, parsed_args), parsed_args)
 
-    def _boot(
-        self, spec: Any, uuids: Sequence[str], names: Sequence[str], args: argparse.Namespace
-    ) -> Sequence[Any]:
+    def _boot(self, spec: Any, uuids: Sequence[str], names: Sequence[str], args: argparse.Namespace) -> Sequence[Any]:
         session = self.session
         build = session.conductor.build_instances
         # Before the call, so that the id is known even if the call fails.

@@ -7,13 +7,6 @@ from typing import Any, NamedTuple
 
 from rpcapi import errors
 
-# NoValidHost reason: the host is alive and accepts claims again after its audit.
-NOT_AUDITED = "not audited in this epoch"
-
-# NoValidHost reason: the store of the host's partition is unreachable.
-PARTITION_UNAVAILABLE = "partition unavailable"
-
-
 # Instances of one request. One script claims them all, and may block the store for 150 ms at most.
 MAX_INSTANCES = 1000
 

@@ -72,7 +72,7 @@ FILTERS = (
     BuiltIn("ResourcesFilter", "filters.resources:FILTER", default=True),
     BuiltIn("RequestGroupsFilter", "filters.request_groups:FILTER", default=True),  # the same per request group
     # Last, because callers wait for the hosts that it rejects: they must pass everything else.
-    BuiltIn("ComputeFilter", "filters.compute:AUDITED", default=True),
+    BuiltIn("ComputeFilter", "filters.compute:WAITING", default=True),
 )
 # The order affects the sum of floats, and so the replay of recorded decisions. A policy keeps this order.
 WEIGHERS = (

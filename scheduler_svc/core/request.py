@@ -44,6 +44,7 @@ class DecisionContext:
     # Only epoch in which the generation is valid: a later one may have forgotten that the group left.
     group_epoch: int | None = None
     unavailable_partitions: tuple[str, ...] = ()  # partitions whose stores do not answer
+    just_unavailable: tuple[str, ...] = ()  # those of them that did so less than transient.SECONDS ago
     rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # additions of each prefilter
     unread_cells: tuple[str, ...] = ()  # cells whose compute nodes have not been reported for too long
     host_state_age_s: float = 0.0  # age of reported compute nodes; 0 while current

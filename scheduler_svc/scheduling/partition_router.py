@@ -9,9 +9,10 @@ from itertools import compress
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.resources.claims import PARTITION_UNAVAILABLE
+from rpcapi.resources import transient
 from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES_LARGE
+from scheduler_svc.core.filters import partition as partition_filter
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
@@ -38,6 +39,7 @@ class PartitionProspects:
         call: SelectionCall,
         schedulers: Sequence[PartitionScheduler],
         unavailable_partitions: Sequence[str],
+        just_unavailable: Sequence[str] = (),
     ) -> None:
         """``schedulers`` are indexed by partition number. At least one partition must be available."""
         self._policy = policy
@@ -50,7 +52,9 @@ class PartitionProspects:
         first = next(self._ordered(()))
         self.common_snapshot = first.take_snapshot(
             policy,
-            call.request.with_decision(unavailable_partitions=tuple(unavailable_partitions)),
+            call.request.with_decision(
+                unavailable_partitions=tuple(unavailable_partitions), just_unavailable=tuple(just_unavailable)
+            ),
             self._count,
             explains=call.explains,
         )
@@ -76,7 +80,8 @@ class PartitionProspects:
             reason_counts.update(error.reasons)
         for name, snapshot in self._rejected_snapshots.items():
             reason_counts.update(snapshot.ranking.reasons if name not in refused else {})
-        reason_counts.update({PARTITION_UNAVAILABLE: ranking.reasons.get(PARTITION_UNAVAILABLE, 0)})
+        for reason in (partition_filter.REASON, transient.PARTITION_JUST_AWAY):
+            reason_counts.update({reason: ranking.reasons.get(reason, 0)})
         return refusals.no_valid_host(+reason_counts)
 
     def _search(self) -> Iterator[str]:
@@ -158,7 +163,10 @@ class PartitionRouter:
         if len(unavailable) == len(self._partitions):
             raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(unavailable)} answers")
         known_in = None if call.fresh else self._earlier_attempts.locate(call)
-        prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
+        just_unavailable = [
+            name for name in unavailable if self._partitions.find(name).presence.away_s < transient.SECONDS
+        ]
+        prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable, just_unavailable)
         if known_in is None:
             return self._select(policy, call, prospects, unavailable)
         outcome = self._schedule(policy, call, GroupHome(known_in, ""), prospects=prospects)

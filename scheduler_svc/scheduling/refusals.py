@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from rpcapi import errors
-from rpcapi.resources.claims import CLAIM_REFUSALS, NOT_AUDITED, Answer, Verdict
+from rpcapi.resources import transient
+from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
 from scheduler_svc import metrics
 from scheduler_svc.core.filters import counts
 from scheduler_svc.core.records import Intent, IntentResult
@@ -18,12 +19,12 @@ NO_HOSTS = "no host has reported in this partition"
 
 # {verdict of the store on a candidate: reason}
 REASONS: Mapping[str, str] = {
-    Verdict.FULL: "claimed by others meanwhile",
-    Verdict.CONCURRENT: "claimed by others meanwhile",
-    Verdict.STALE: "changed meanwhile",
+    Verdict.FULL: "full",
+    Verdict.CONCURRENT: transient.CLAIMED_MEANWHILE,
+    Verdict.STALE: transient.CHANGED_MEANWHILE,
     Verdict.LIMIT: counts.INSTANCES.reason,
     Verdict.GROUP: "server group policy",
-    Verdict.CLOSED: NOT_AUDITED,
+    Verdict.CLOSED: transient.NOT_AUDITED,
     Verdict.UNKNOWN: "gone meanwhile",
 }
 

@@ -10,6 +10,7 @@ from devstack.cluster_size import ClusterSize
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from rpcapi import errors, objects
+from rpcapi.resources.transient import JUST_DOWN
 from tests.support.clusters import clusters
 from tests.support.run_folders import claim_folder, release_folder
 
@@ -67,7 +68,7 @@ def test_dead_and_disabled_hosts_are_no_candidates(group_server):
 
         running.cluster.daemons["compute"].kill_group()
         until("the hosts are down", lambda: not {"compute0", "compute1"} & alive(running))
-        until("they are no candidates", lambda: refusal(running).get("service down") == 2)
+        until("they are no candidates", lambda: refusal(running).get(JUST_DOWN) == 2)
 
         clusters.restart(running, "compute")
         until("the hosts are back", lambda: not refusal(running))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpcapi.resources import fit, names
+from rpcapi.resources import fit, names, transient
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Snapshot
@@ -118,7 +118,6 @@ def first_rejection(host, request, zones):
     """Return the first reason for rejecting a host, or None; ``zones`` are those of all hosts."""
     zone_reason = "availability zone" if request.availability_zone in zones else "unknown availability zone"
     checks = [
-        ("service down", host.alive),
         ("service disabled", host.enabled),
         ("not a forced host", not request.force_hosts or is_named(host, request.force_hosts)),
         ("ignored host", not is_named(host, request.ignore_hosts)),
@@ -131,7 +130,11 @@ def first_rejection(host, request, zones):
         if not passes:
             return reason
     misfits = (misfit(host, *item) for item in request.resources.items())
-    return next(filter(None, misfits), None if host.opened else "not audited in this epoch")
+    if (reason := next(filter(None, misfits), None)) is not None:
+        return reason
+    if not host.alive:
+        return transient.JUST_DOWN
+    return None if host.opened else transient.NOT_AUDITED
 
 
 @settings(max_examples=300, deadline=None)

@@ -24,7 +24,6 @@ def partition() -> StorePartition:
     return created
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="A boot fails at once while all hosts are silent.")
 def test_boot_succeeds_when_the_hosts_report_again(partition: StorePartition) -> None:
     one_request = OneRequest(Worker(partition), 1)
     one_request.run(3_000)

@@ -35,9 +35,6 @@ class RewrittenAggregate:
         return self._prepare_all(batches, log_after)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="Candidates that only changed meanwhile end a build for good."
-)
 def test_boot_outlasts_writes_to_an_aggregate(monkeypatch: pytest.MonkeyPatch) -> None:
     partition = memory_partition(namespaces=["aggregate"])
     for host in HOSTS:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from rpcapi.resources import groups
+from rpcapi.resources import groups, transient
 from rpcapi.resources.trees.requirements import GroupRequirement, list_group_requirements, root_satisfies
 from rpcapi.resources.trees.symmetry import SymmetryBreaker
 from rpcapi.resources.trees.tree import (
@@ -27,7 +27,7 @@ Accept = Callable[[AllocationCandidate], bool]
 class NoCandidateReason(enum.StrEnum):
     NONE = "no provider tree fits"
     REFUSED = "no fitting provider tree was accepted"
-    STEPS = "no provider tree found within the steps allowed"
+    STEPS = transient.SEARCH_UNFINISHED
 
 
 class StepBudget:

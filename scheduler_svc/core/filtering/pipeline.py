@@ -135,7 +135,7 @@ def _hosts(view: View, request: SchedulingRequest) -> Column:
 def _applied(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> Sequence[Filter]:
     filters = scopes.select(filters, request.scope)
     if request.stays_in_partition or request.decision.unavailable_partitions:
-        filters = (partition.FILTER, *filters)
+        filters = (partition.FILTER, *filters, partition.AVAILABLE)
     return (set_aside.FILTER, *filters) if view.rows_set_aside else filters
 
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from rpcapi.resources.claims import NOT_AUDITED
+from rpcapi.resources import transient
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
@@ -13,20 +13,22 @@ REASON_DOWN = "service down"
 REASON_DISABLED = "service disabled"
 REASON_TOO_OLD = "agent too old"
 REASON_OVERDUE = "audit overdue"
-AUDIT_REASONS = (REASON_OVERDUE, NOT_AUDITED)
+AUDIT_REASONS = (REASON_OVERDUE, transient.NOT_AUDITED)
 
 
 def service(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    yield HostPredicate(REASON_DOWN, view.services.alive)
+    """Accept enabled hosts; also those that are down for less than a minute, which ``waiting`` rejects."""
+    yield HostPredicate(REASON_DOWN, view.services.alive | view.services.just_down)
     yield HostPredicate(REASON_DISABLED, view.services.enabled)
     yield HostPredicate(REASON_TOO_OLD, ~view.services.too_old)
 
 
-def audited(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts audited in this epoch; an overdue audit has a reason of its own."""
+def waiting(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+    """Accept live hosts audited in this epoch; an overdue audit has a reason of its own."""
+    yield HostPredicate(transient.JUST_DOWN, view.services.alive)
     if view.services.audits_overdue:
         yield HostPredicate(REASON_OVERDUE, view.services.opened | view.services.audit_pending)
-    yield HostPredicate(NOT_AUDITED, view.services.opened)
+    yield HostPredicate(transient.NOT_AUDITED, view.services.opened)
 
 
 SERVICE = Filter(
@@ -35,4 +37,6 @@ SERVICE = Filter(
     {"service": frozenset({"alive", "enabled", "too_old"})},
     reasons=(REASON_DOWN, REASON_DISABLED, REASON_TOO_OLD),
 )
-AUDITED = Filter(NAME, audited, {"service": frozenset({"audited"})}, reasons=AUDIT_REASONS)
+WAITING = Filter(
+    NAME, waiting, {"service": frozenset({"alive", "audited"})}, reasons=(transient.JUST_DOWN, *AUDIT_REASONS)
+)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One partition's part of the host table."""
 
+import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from rpcapi.resources import names
@@ -39,7 +41,14 @@ class PartitionRows:
         "services",
     )
 
-    def __init__(self, name: str, number: int, columns: ServiceColumns, documents: PartitionDocuments) -> None:
+    def __init__(
+        self,
+        name: str,
+        number: int,
+        columns: ServiceColumns,
+        documents: PartitionDocuments,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.name = name
         self.number = number
         self.epoch = 0
@@ -48,7 +57,7 @@ class PartitionRows:
         self.rows: dict[str, int] = {}
         self.capitals: dict[str, set[str]] = {}
         self.forest = Forest()
-        self.services = ServiceStates(columns)
+        self.services = ServiceStates(columns, clock)
         self.documents = documents
 
     @property

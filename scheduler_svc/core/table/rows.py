@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of the host table, with all their columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,7 +46,7 @@ class HostRows(ProviderRows):
     kind: npt.NDArray[np.int8]
     partition: npt.NDArray[np.int16]
 
-    def __init__(self, partitions: Sequence[str], reads: Reads) -> None:
+    def __init__(self, partitions: Sequence[str], reads: Reads, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self.reads = reads
         self._free: list[int] = []
@@ -60,7 +61,7 @@ class HostRows(ProviderRows):
         self.services = ServiceColumns(FIRST_ROWS)
         self.states = StateColumns(FIRST_ROWS, reads)
         self.partitions = [
-            PartitionRows(name, number, self.services, PartitionDocuments(reads))
+            PartitionRows(name, number, self.services, PartitionDocuments(reads), clock)
             for number, name in enumerate(partitions)
         ]
         # Column groups that a partition's load copies: all but aggregates.

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Service host state, as columns of the host rows."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rpcapi.resources import names
+from rpcapi.resources import names, transient
 from scheduler_svc.core.table.columns import Column, ColumnGroup, read_only
-
-# Seconds until a missing audit is overdue. A host learns of a new epoch with its next report, then audits at once.
-AUDIT_SECONDS = 120.0
 
 
 class ServiceColumns(ColumnGroup):
-    """Service host state per row; ``opened``: audited in this epoch; ``audit_pending``: audit expected soon."""
+    """Service host state per row.
 
-    __slots__ = ("alive", "audit_pending", "enabled", "opened", "too_old")
+    ``opened``: Audited in this epoch. ``audit_pending``, ``just_down``: For less than transient.SECONDS, so that the
+    audit or a report is expected soon.
+    """
+
+    __slots__ = ("alive", "audit_pending", "enabled", "just_down", "opened", "too_old")
 
     EMPTY = dict.fromkeys(__slots__, np.False_)
 
@@ -25,6 +27,7 @@ class ServiceColumns(ColumnGroup):
     too_old: Column
     opened: Column
     audit_pending: Column
+    just_down: Column
 
 
 class ServiceView:
@@ -37,6 +40,7 @@ class ServiceView:
     too_old: Column
     opened: Column
     audit_pending: Column
+    just_down: Column
 
     def __init__(self, columns: ServiceColumns, partitions: Iterable["ServiceStates"], size: int) -> None:
         for name in ServiceColumns.EMPTY:
@@ -65,16 +69,19 @@ class ServiceState:
 class ServiceStates:
     """Service hosts of one partition. A change updates the columns of all rows of the host, unless a newer one is set.
 
-    ``overdue`` has the live hosts that have not audited within AUDIT_SECONDS of this epoch.
+    ``overdue`` has the live hosts that have not audited within transient.SECONDS of this epoch.
     """
 
-    __slots__ = ("_columns", "_epoch", "_hosts", "_waiting_since", "overdue")
+    __slots__ = ("_clock", "_columns", "_down_since", "_epoch", "_hosts", "_waiting_since", "overdue")
 
-    def __init__(self, columns: ServiceColumns) -> None:
+    def __init__(self, columns: ServiceColumns, clock: Callable[[], float] = time.monotonic) -> None:
         self._columns = columns
+        self._clock = clock
         self._hosts = {names.API_HOST: ServiceState(alive=True, always_open=True)}
         self._epoch = 0
-        self._waiting_since: dict[str, float | None] = {}  # None until the next expire_audit_waits
+        self._waiting_since: dict[str, float] = {}  # hosts with a pending audit
+        # Hosts that are down for less than transient.SECONDS; a first snapshot does not say since when.
+        self._down_since: dict[str, float] = {}
         self.overdue: set[str] = set()
 
     def rows_of(self, host: str) -> list[int]:
@@ -90,12 +97,19 @@ class ServiceStates:
         self._columns.too_old[row] = service.too_old
         self._columns.opened[row] = service.is_open(self._epoch)
         self._columns.audit_pending[row] = host in self._waiting_since
+        self._columns.just_down[row] = host in self._down_since
 
     def set_alive(self, host: str, alive: bool, position: int) -> None:
         service = self._find(host)
         if position >= service.alive_at:
+            was_down = not service.alive and service.alive_at > 0
             service.alive, service.alive_at = alive, position
             self._columns.alive[service.rows] = alive
+            if alive:
+                self._end_just_down(host)
+            elif not was_down:
+                self._down_since[host] = self._clock()
+                self._columns.just_down[service.rows] = True
             self._update_audit_wait(host, service)
 
     def set_enabled(self, host: str, enabled: bool, position: int, *, too_old: bool = False) -> None:
@@ -115,6 +129,8 @@ class ServiceStates:
     def set_deleted(self, host: str, position: int) -> None:
         """Mark the host as deleted; keep values of later positions."""
         self.set_alive(host, False, position)
+        if not self._find(host).alive:
+            self._end_just_down(host)
         self.set_opened(host, 0, position)
         self.set_enabled(host, True, position)  # default of new hosts
 
@@ -131,24 +147,28 @@ class ServiceStates:
             self._columns.opened[service.rows] = service.is_open(epoch)
             self._update_audit_wait(host, service)
 
-    def expire_audit_waits(self, clock: Callable[[], float]) -> None:
-        """Mark hosts as overdue whose audit is pending for AUDIT_SECONDS."""
-        if not self._waiting_since:
+    def expire_waits(self) -> None:
+        """End what is transient of hosts that have been down, or not audited, for transient.SECONDS."""
+        if not self._waiting_since and not self._down_since:
             return
-        now = clock()
-        for host, since in list(self._waiting_since.items()):
-            if since is None:
-                self._waiting_since[host] = now
-            elif now - since >= AUDIT_SECONDS:
-                self._mark_overdue(host)
+        expired = self._clock() - transient.SECONDS
+        for host in [host for host, since in self._waiting_since.items() if since <= expired]:
+            self._mark_overdue(host)
+        for host in [host for host, since in self._down_since.items() if since <= expired]:
+            self._end_just_down(host)
 
     def copy_from(self, rows: Sequence[int], other: "ServiceStates") -> None:
         """Take over the hosts of ``other``, which is consumed; its row i is ``rows[i]`` here."""
         for service in other._hosts.values():
             service.rows = [rows[row] for row in service.rows]
+        now = self._clock()
         waiting_since, overdue = (self._waiting_since, self.overdue) if other._epoch == self._epoch else ({}, set())
+        down_since, down_before = self._down_since, self._hosts_down()
         self._hosts, self._epoch = other._hosts, other._epoch
-        self._waiting_since = {host: waiting_since.get(host) for host in other._waiting_since}
+        self._waiting_since = {host: waiting_since.get(host, now) for host in other._waiting_since}
+        self._down_since = {host: down_since.get(host, now) for host in other._down_since}
+        for host in down_before & self._down_since.keys() - down_since.keys():
+            self._end_just_down(host)
         self.overdue = set()
         for host in overdue & self._waiting_since.keys():
             self._mark_overdue(host)
@@ -158,8 +178,15 @@ class ServiceStates:
             self._waiting_since.pop(host, None)
             self.overdue.discard(host)
         elif host not in self.overdue:
-            self._waiting_since.setdefault(host, None)
+            self._waiting_since.setdefault(host, self._clock())
         self._columns.audit_pending[service.rows] = host in self._waiting_since
+
+    def _hosts_down(self) -> set[str]:
+        return {host for host, service in self._hosts.items() if not service.alive and service.alive_at > 0}
+
+    def _end_just_down(self, host: str) -> None:
+        if self._down_since.pop(host, None) is not None:
+            self._columns.just_down[self._hosts[host].rows] = False
 
     def _mark_overdue(self, host: str) -> None:
         del self._waiting_since[host]

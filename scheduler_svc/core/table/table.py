@@ -52,7 +52,7 @@ class HostTable(HostRows):
         reads: Reads = NO_READS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(partitions, reads)
+        super().__init__(partitions, reads, clock)
         self._lock = threading.RLock()
         self._clock = clock
 
@@ -136,7 +136,7 @@ class HostTable(HostRows):
         """Context manager that yields a View. Changes wait for its end, so keep it short."""
         with self._lock:
             for part in self.partitions:
-                part.services.expire_audit_waits(self._clock)
+                part.services.expire_waits()
             self.states.builds.expire(self._clock())
             yield View(self)
 

@@ -8,7 +8,7 @@ import pytest
 from conductor.store.records import InstanceRecord
 from rpcapi import errors
 from rpcapi.clients.claims import ClaimsAPI
-from rpcapi.resources.claims import PARTITION_UNAVAILABLE
+from rpcapi.resources.transient import PARTITION_JUST_AWAY
 from tests.support.conductor.simulated_cluster import SimulatedCluster, uuid_list
 
 (UUID,) = uuid_list(1)
@@ -26,8 +26,8 @@ def record(cluster: SimulatedCluster) -> InstanceRecord:
 
 
 def test_refusal_with_unavailable_partition_is_retried(cluster: SimulatedCluster) -> None:
-    away = {PARTITION_UNAVAILABLE: 3}
-    cluster.scheduler.lose = [errors.NoValidHost(reason="3 partition unavailable", reasons=away) for _ in range(2)]
+    away = {PARTITION_JUST_AWAY: 3}
+    cluster.scheduler.lose = [errors.NoValidHost(reason=f"3 {PARTITION_JUST_AWAY}", reasons=away) for _ in range(2)]
     cluster.build([UUID])
     cluster.settle()
     assert record(cluster).status == "ACTIVE"

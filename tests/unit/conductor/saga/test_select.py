@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The step SELECT: late, lost and refused answers of the scheduler, and hosts without an audit."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import pytest
 from conductor.saga.select import select
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
+from rpcapi.resources import transient
 from tests.support.conductor.ledger import TTL_MS
 from tests.support.conductor.passes import FakeClaims, instance, make_pass
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, uuid_list
@@ -186,7 +188,8 @@ def test_unaudited_hosts_are_the_error_reason_after_timeout(cluster: SimulatedCl
     assert set(cluster.statuses(uuids)) == {"SCHEDULING"}
     cluster.settle()
     assert set(cluster.statuses(uuids)) == {"ERROR"}
-    assert cluster.reason(uuids[0]) == "No valid host: 3 not audited in this epoch"
+    refusal = "No valid host: 3 not audited in this epoch"
+    assert re.fullmatch(f"{refusal}; decided again for (1[89]|2[01])[0-9] s", cluster.reason(uuids[0]))
     for host in ("h1", "h2", "h3"):
         cluster.ledger.audit(host)
     cluster.settle()
@@ -204,6 +207,53 @@ def test_request_refused_by_audited_hosts_waits_for_the_others(cluster: Simulate
     cluster.settle()
     assert set(cluster.statuses(uuids)) == {"ACTIVE"}
     cluster.check(uuids)
+
+
+def refusal(**reasons: int) -> errors.NoValidHost:
+    """Return a refusal by transient reasons, each named as in the module."""
+    counts = {getattr(transient, name): count for name, count in reasons.items()}
+    return errors.NoValidHost(reason=", ".join(f"{count} {text}" for text, count in counts.items()), reasons=counts)
+
+
+def test_waiting_instance_shows_what_is_passing(cluster: SimulatedCluster) -> None:
+    (uuid,) = uuid_list(1)
+    cluster.scheduler.fail = [refusal(JUST_DOWN=2)]
+    cluster.build([uuid])
+    cluster.work()
+    assert (cluster.record(uuid).status, cluster.reason(uuid)) == (
+        "SCHEDULING",
+        "Waiting: No valid host: 2 service down for less than a minute",
+    )
+    cluster.settle()
+    assert (cluster.record(uuid).status, cluster.record(uuid).reason) == ("ACTIVE", None)
+
+
+def test_final_reason_says_for_how_long_and_what_was_passing(cluster: SimulatedCluster) -> None:
+    (uuid,) = uuid_list(1)
+    final = errors.NoValidHost(reason="2 service down", reasons={"service down": 2})
+    cluster.scheduler.fail = [*[refusal(JUST_DOWN=2)] * 3, final]
+    cluster.build([uuid])
+    cluster.settle()
+    assert cluster.record(uuid).status == "ERROR"
+    assert re.fullmatch(
+        "No valid host: 2 service down; decided again for [345] s, "
+        "before: No valid host: 2 service down for less than a minute",
+        cluster.reason(uuid),
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "limit_s"), [("CHANGED_MEANWHILE", transient.SECONDS), ("JUST_DOWN", LIMITS.select_timeout_ms / 1000)]
+)
+def test_request_is_decided_again_for_a_limited_time(cluster: SimulatedCluster, reason: str, limit_s: float) -> None:
+    (uuid,) = uuid_list(1)
+    cluster.scheduler.fail = [refusal(**{reason: 1})] * 100
+    cluster.build([uuid])
+    cluster.settle(round(1000 * limit_s) - 1)
+    assert cluster.statuses([uuid]) == ["SCHEDULING"]
+    cluster.settle()
+    assert cluster.statuses([uuid]) == ["ERROR"]
+    assert len(cluster.scheduler.fail) > 80, "the pauses between decisions grow"
 
 
 def test_refusal_by_audited_hosts_is_final(cluster: SimulatedCluster) -> None:

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import context, errors, objects
-from rpcapi.resources.claims import PARTITION_UNAVAILABLE
+from rpcapi.resources.transient import PARTITION_JUST_AWAY
 from scheduler_svc.endpoints import decode
 from tests.support.scheduler.hosts import SMALL_REQUEST
 from tests.support.scheduler.workers import FakeTransportWorker, node_report
@@ -150,7 +150,7 @@ def test_dry_run_reports_hosts_of_an_unavailable_partition(two, monkeypatch):
     monkeypatch.setattr(type(presence_), "away", property(lambda presence: presence is presence_))
     document = dry(two).document
     assert document["outcome"] == "selected"
-    assert document["samples"] == {PARTITION_UNAVAILABLE: ["w0"]}
+    assert document["samples"] == {PARTITION_JUST_AWAY: ["w0"]}
 
 
 @pytest.mark.parametrize("hint", ["same_host", "different_host"])

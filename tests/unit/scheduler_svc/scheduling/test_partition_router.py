@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rpcapi import context, errors
+from rpcapi.resources import transient
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
@@ -115,10 +116,20 @@ def test_requests_are_served_by_other_partitions_when_one_is_unavailable():
     deployment = PartitionedDeployment(a={"a1": node(ROOMY), "a2": node(ROOMY)}, b={"b1": node()})
     deployment.take_away("a")
     assert select(deployment.worker, call()).partition == "b"
-    with pytest.raises(errors.NoValidHost, match="2 partition unavailable, 1 not enough VCPU"):
+    with pytest.raises(errors.NoValidHost, match="3 not enough VCPU"):
         select(deployment.worker, call(first=1, scheduling_request=request({"VCPU": 100})))
+    with pytest.raises(errors.NoValidHost, match="1 not enough VCPU, 2 partition unavailable for less than a minute"):
+        select(deployment.worker, call(first=1, scheduling_request=request({"VCPU": 9})))
     deployment.take_away("a", False)
     assert select(deployment.worker, call(first=2)).partition == "a"
+
+
+def test_partition_that_is_away_for_long_is_not_transient(monkeypatch):
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY), "a2": node(ROOMY)}, b={"b1": node()})
+    deployment.take_away("a")
+    monkeypatch.setattr(transient, "SECONDS", 0.0)
+    with pytest.raises(errors.NoValidHost, match="2 partition unavailable, 1 not enough VCPU"):
+        select(deployment.worker, call(scheduling_request=request({"VCPU": 9})))
 
 
 def test_partition_that_failed_a_claim_is_skipped_by_the_next_call():

@@ -50,7 +50,11 @@ def test_candidates_that_were_not_tried_have_no_verdict():
 
 def test_lost_candidates_are_counted_by_reason():
     verdicts = {"a": Verdict.FULL, "b": Verdict.CONCURRENT, "c": Verdict.STALE, "d": Verdict.FITS}
-    assert refusals.count_lost_candidates(verdicts) == {"claimed by others meanwhile": 2, "changed meanwhile": 1}
+    assert refusals.count_lost_candidates(verdicts) == {
+        "full": 1,
+        "claimed by others meanwhile": 1,
+        "changed meanwhile": 1,
+    }
 
 
 def test_latest_lost_candidates_are_kept():

@@ -6,6 +6,7 @@ import pytest
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import enabled as enabled_conf
+from rpcapi.resources import transient
 from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import compute, resources
@@ -39,9 +40,21 @@ def run(scheduling_request, enabled=DEFAULT_FILTERS, entries=()):
 
 def test_host_is_counted_for_its_first_rejection_only():
     down = LogEntry(101, "alive", {"a": False})
-    survivors = run(request({"VCPU": 100}, availability_zone="az2"), entries=[down])
+    disabled = LogEntry(102, "service", {"c": {"enabled": False}})
+    survivors = run(request({"VCPU": 100}, availability_zone="az2"), entries=[down, disabled])
     assert (survivors.count, survivors.hosts) == (0, 4)
-    assert list(survivors.reasons.items()) == [("service down", 2), ("availability zone", 1), ("not enough VCPU", 1)]
+    reasons = [("service disabled", 1), ("availability zone", 2), ("not enough VCPU", 1)]
+    assert list(survivors.reasons.items()) == reasons
+
+
+def test_host_is_just_down_only_if_it_meets_all_other_conditions():
+    down = [LogEntry(101, "alive", {"a": False, "b": False})]
+    assert run(request(availability_zone="az1"), entries=down).reasons == {
+        "availability zone": 2,
+        "not enough VCPU": 1,
+        transient.JUST_DOWN: 1,
+    }
+    assert run(request({"VCPU": 100}), entries=down).reasons == {"not enough VCPU": 4}
 
 
 def test_survivors_mask_and_count():

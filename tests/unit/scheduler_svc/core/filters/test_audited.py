@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from rpcapi.resources import transient
 from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import LogEntry
-from scheduler_svc.core.table.services import AUDIT_SECONDS
 from scheduler_svc.core.table.table import HostTable
 from tests.support.scheduler import hosts
 from tests.support.scheduler.hosts import EPOCH, node, request
@@ -51,11 +51,20 @@ def test_only_hosts_that_meet_all_other_conditions_count_as_not_audited(worker):
     assert worker.reasons() == {"not enough VCPU": 1, PENDING: 2}
     assert worker.reasons({"VCPU": 100}) == {"not enough VCPU": 3}
     worker.apply("alive", {"a": False})
-    assert worker.reasons() == {"service down": 1, "not enough VCPU": 1, PENDING: 1}
+    assert worker.reasons() == {"not enough VCPU": 1, transient.JUST_DOWN: 1, PENDING: 1}
 
 
-def test_audit_is_overdue_after_audit_seconds(worker):
-    worker.now += AUDIT_SECONDS - 1
+def test_dead_host_is_not_transient_and_counts_before_all_other_conditions(worker):
+    worker.apply("alive", {"a": False, "b": False})
+    assert worker.reasons() == {"not enough VCPU": 1, transient.JUST_DOWN: 1, PENDING: 1}
+    worker.now += transient.SECONDS
+    assert worker.reasons() == {"service down": 2, OVERDUE: 1}
+    worker.load(position=200, opened=CLOSED, alive={"a": False, "b": False, "c": True})
+    assert worker.reasons() == {"service down": 2, OVERDUE: 1}
+
+
+def test_audit_is_overdue_after_a_minute(worker):
+    worker.now += transient.SECONDS - 1
     worker.apply("opened", {"c": EPOCH})
     assert worker.reasons() == {"not enough VCPU": 1, PENDING: 1}
     worker.now += 1
@@ -66,17 +75,17 @@ def test_audit_is_overdue_after_audit_seconds(worker):
 
 def test_audit_time_starts_when_a_host_becomes_alive(worker):
     worker.apply("alive", {"a": False})
-    worker.now += AUDIT_SECONDS
+    worker.now += transient.SECONDS
     assert worker.reasons() == {"service down": 1, "not enough VCPU": 1, OVERDUE: 1}
     worker.apply("alive", {"a": True})
     assert worker.reasons() == {"not enough VCPU": 1, OVERDUE: 1, PENDING: 1}
-    worker.now += AUDIT_SECONDS
+    worker.now += transient.SECONDS
     assert worker.reasons() == {"not enough VCPU": 1, OVERDUE: 2}
 
 
 @pytest.mark.parametrize("source", ["from a snapshot", "from the log"])
 def test_new_epoch_restarts_the_audit_time(worker, source):
-    worker.now += AUDIT_SECONDS
+    worker.now += transient.SECONDS
     assert OVERDUE in worker.reasons()
     if source == "from the log":
         worker.apply("epoch", EPOCH + 1)
@@ -86,13 +95,13 @@ def test_new_epoch_restarts_the_audit_time(worker, source):
 
 
 def test_reload_in_the_same_epoch_keeps_the_audit_time(worker):
-    worker.now += AUDIT_SECONDS
+    worker.now += transient.SECONDS
     worker.apply("opened", {"c": EPOCH})
     assert worker.reasons() == {"not enough VCPU": 1, OVERDUE: 1}
     # One host is overdue, and one is found to be closed only now
     worker.load(position=200, opened=CLOSED)
     assert worker.reasons() == {"not enough VCPU": 1, OVERDUE: 1, PENDING: 1}
-    worker.now += AUDIT_SECONDS - 1
+    worker.now += transient.SECONDS - 1
     worker.load(position=300, opened=CLOSED)
     worker.now += 1
     assert worker.reasons() == {"not enough VCPU": 1, OVERDUE: 2}
@@ -101,5 +110,5 @@ def test_reload_in_the_same_epoch_keeps_the_audit_time(worker):
 def test_new_node_has_the_audit_state_of_its_service_host(worker):
     worker.apply("provider", {"a/2": hosts.provider("a/2", node())})
     assert worker.reasons() == {"not enough VCPU": 1, PENDING: 3}
-    worker.now += AUDIT_SECONDS
+    worker.now += transient.SECONDS
     assert worker.reasons() == {"not enough VCPU": 1, OVERDUE: 3}

@@ -13,7 +13,7 @@ NODES = make_nodes("a/1", "a/2", "b/1")
 @pytest.mark.parametrize(
     ("kind", "payload", "expected", "reasons"),
     [
-        ("alive", {"a": False}, ["b/1"], {"service down": 2}),
+        ("alive", {"a": False}, ["b/1"], {"service down for less than a minute": 2}),
         ("service", {"b": {"enabled": False}}, ["a/1", "a/2"], {"service disabled": 1}),
         ("service", {"b": {"enabled": True}}, list(NODES), {}),
         ("service", {"a": {"enabled": True, "rpc_versions": {"compute": "0.9"}}}, ["b/1"], {"agent too old": 2}),

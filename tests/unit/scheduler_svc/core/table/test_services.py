@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from scheduler_svc.core.table.services import AUDIT_SECONDS, ServiceColumns, ServiceStates, ServiceView
+from rpcapi.resources import transient
+from scheduler_svc.core.table.services import ServiceColumns, ServiceStates, ServiceView
 
 EPOCH = 7
 
@@ -14,7 +15,8 @@ class Services:
 
     def __init__(self, epoch=EPOCH):
         self.columns = ServiceColumns(4)
-        self.states = ServiceStates(self.columns)
+        self.now = 1000.0
+        self.states = ServiceStates(self.columns, lambda: self.now)
         self.states.set_epoch(epoch)
         for row, host in enumerate("aab"):
             self.states.add_row(row, host)
@@ -108,10 +110,11 @@ def test_audit_of_a_live_host_is_pending_until_it_is_done():
 def test_audit_is_overdue_after_its_time_and_no_longer_expected_soon():
     services = Services()
     services.states.set_alive("a", True, 1)
-    services.states.expire_audit_waits(lambda: 1000.0)  # the wait begins when it is first examined
-    services.states.expire_audit_waits(lambda: 1000.0 + AUDIT_SECONDS - 1)
+    services.now += transient.SECONDS - 1
+    services.states.expire_waits()
     assert (services.states.overdue, services.column("audit_pending")) == (set(), [True, True, False])
-    services.states.expire_audit_waits(lambda: 1000.0 + AUDIT_SECONDS)
+    services.now += 1
+    services.states.expire_waits()
     assert (services.states.overdue, services.column("audit_pending")) == ({"a"}, [False] * 3)
     assert ServiceView(services.columns, [services.states], 3).audits_overdue
     services.states.set_alive("a", True, 2)
@@ -120,19 +123,59 @@ def test_audit_is_overdue_after_its_time_and_no_longer_expected_soon():
     assert not ServiceView(services.columns, [services.states], 3).audits_overdue
 
 
-def test_clock_is_not_read_while_no_audit_is_pending():
+def test_clock_is_not_read_while_nothing_is_transient():
     def clock():
         raise AssertionError("read")
 
-    Services().states.expire_audit_waits(clock)
+    services = Services()
+    services.states._clock = clock
+    services.states.expire_waits()
+
+
+def test_host_is_just_down_for_a_minute_after_its_last_report():
+    services = Services()
+    services.states.set_alive("a", True, 1)
+    assert services.column("just_down") == [False] * 3
+    services.states.set_alive("a", False, 2)
+    services.now += transient.SECONDS - 1
+    services.states.expire_waits()
+    services.states.set_alive("a", False, 3)
+    services.states.add_row(3, "a")
+    assert [*services.column("just_down"), services.columns.just_down[3]] == [True, True, False, True]
+    services.now += 1
+    services.states.expire_waits()
+    services.states.set_alive("a", False, 4)
+    assert services.column("just_down") == [False] * 3
+    services.states.set_alive("a", True, 5)
+    services.states.set_alive("a", False, 6)
+    assert services.column("just_down") == [True, True, False]
+    services.states.set_deleted("a", 7)
+    assert services.column("just_down") == [False] * 3
+
+
+def test_reloaded_hosts_are_just_down_only_if_they_were_alive_or_unknown():
+    services, source = Services(), Services()
+    for host, alive in [("a", False), ("b", True)]:
+        services.states.set_alive(host, alive, 1)
+    services.now += transient.SECONDS
+    services.states.expire_waits()
+    for host in "abc":
+        source.states.set_alive(host, False, 2)
+    source.states.add_row(3, "c")
+    services.columns.copy_from(np.arange(4), source.columns)
+    services.states.copy_from([0, 1, 2, 3], source.states)
+    assert services.columns.just_down.tolist() == [False, False, True, True]
+    services.now += transient.SECONDS
+    services.states.expire_waits()
+    assert services.columns.just_down.tolist() == [False] * 4
 
 
 @pytest.mark.parametrize(("epoch", "overdue"), [(EPOCH, {"a"}), (EPOCH + 1, set())])
 def test_reloaded_hosts_keep_their_waits_within_the_epoch(epoch, overdue):
     services, source = Services(), Services(epoch)
     services.states.set_alive("a", True, 1)
-    for seconds in (0.0, AUDIT_SECONDS):
-        services.states.expire_audit_waits(lambda seconds=seconds: seconds)
+    services.now += transient.SECONDS
+    services.states.expire_waits()
     source.states.set_alive("a", True, 1)
     services.columns.copy_from(np.array([2, 1, 0]), source.columns)
     services.states.copy_from([2, 1, 0], source.states)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refusals that may pass by themselves: the one list of their reasons and errors.
+
+A transient reason counts only hosts that meet all other conditions. A request with one of them is decided again within
+its own time; any other refusal is final.
+"""
+
+from collections.abc import Mapping
+
+from rpcapi import errors
+
+# Seconds for which a reason counts as transient: hosts that are down for longer are a matter of their operators.
+SECONDS = 60.0
+
+# Reasons of a host's state. A worker replaces them by a permanent reason when they have lasted for SECONDS.
+JUST_DOWN = "service down for less than a minute"
+NOT_AUDITED = "not audited in this epoch"  # the host is alive and accepts claims again after its audit
+PARTITION_JUST_AWAY = "partition unavailable for less than a minute"
+HOST_REASONS = frozenset({JUST_DOWN, NOT_AUDITED, PARTITION_JUST_AWAY})
+
+# Reasons of a single decision. The next decision sees the change, or has another budget of search steps.
+CLAIMED_MEANWHILE = "claimed by others meanwhile"
+CHANGED_MEANWHILE = "changed meanwhile"
+SEARCH_UNFINISHED = "no provider tree found within the steps allowed"
+DECISION_REASONS = frozenset({CLAIMED_MEANWHILE, CHANGED_MEANWHILE, SEARCH_UNFINISHED})
+
+# Errors without a decision: the store, a worker's table or an undecided claim must come back first.
+ERRORS = (errors.Unavailable, errors.ClaimClosed)
+
+
+def retry_seconds(error: Exception, own_seconds: float) -> float:
+    """Return for how many seconds since its first decision a request is decided again; 0 if the error is final.
+
+    ``own_seconds`` is the time of the request itself.
+    """
+    if isinstance(error, ERRORS):
+        return own_seconds
+    if not isinstance(error, errors.NoValidHost):
+        return 0.0
+    present = {reason for reason, hosts in error.kwargs.get("reasons", {}).items() if hosts}
+    if not present.isdisjoint(HOST_REASONS):
+        return own_seconds
+    return 0.0 if present.isdisjoint(DECISION_REASONS) else min(SECONDS, own_seconds)
