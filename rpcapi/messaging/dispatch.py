@@ -19,6 +19,7 @@ from rpcapi.messaging import green
 from rpcapi.messaging.backlog import BACKLOG
 from rpcapi.messaging.drivers.errors import MessageTooLarge
 from rpcapi.messaging.heartbeats import Heartbeats
+from rpcapi.messaging.postponement import CallPostponed
 from rpcapi.messaging.private import trace_receive
 from rpcapi.messaging.thread_pool import ThreadPool
 from rpcapi.validation.text import abbreviate
@@ -135,6 +136,10 @@ class StrictServer(RPCServer):
         answer = failure = None
         try:
             answer = self.dispatcher.dispatch(message)
+        except CallPostponed as postponed:
+            if self._postpone(message):
+                return
+            failure = postponed.failure.exc_info
         except messaging.ExpectedException as expected:
             failure = expected.exc_info
         except Exception:
@@ -147,6 +152,10 @@ class StrictServer(RPCServer):
         finally:
             # Break the reference cycle: the traceback refers to this frame.
             del failure
+
+    def _postpone(self, message: Any) -> bool:
+        """Arrange for another run of a postponed call; return whether there will be one."""
+        return False
 
     def _reply(self, message: Any, answer: Any, failure: Any) -> None:
         if failure is not None:

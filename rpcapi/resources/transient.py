@@ -5,7 +5,6 @@ A transient reason counts only hosts that meet all other conditions. A request w
 its own time; any other refusal is final.
 """
 
-from collections.abc import Mapping
 
 from rpcapi import errors
 

@@ -5,6 +5,8 @@ import uuid
 
 import pytest
 
+from rpcapi import errors
+from rpcapi.resources import transient
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bus import exceptions
 from tests.support.bus.bus_peer import eventually
@@ -45,6 +47,29 @@ def test_boot_claims_the_selected_host_and_names_alternates(cloud):
     assert len(alternates) == 2
     assert len({fields["service_host"], *hosts_of([alternates])[0]}) == 3
     assert selected["nova_object.version"] == "1.1"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        errors.StoreUnavailable(why="away"),
+        errors.NoValidHost(reason="1 changed meanwhile", reasons={transient.CHANGED_MEANWHILE: 1}),
+    ],
+    ids=["store away", "changed"],
+)
+def test_request_is_decided_again_while_its_refusal_may_pass(cloud, monkeypatch, refusal):
+    cloud.add_host("h1")
+    refusals, prepare_all = [refusal] * 2, cloud.store.prepare_all
+
+    def prepare(*args):
+        if refusals:
+            raise refusals.pop()
+        return prepare_all(*args)
+
+    monkeypatch.setattr(cloud.store, "prepare_all", prepare)
+    _, selections = cloud.select(spec())
+    assert hosts_of(selections) == [["h1"]]
+    assert not refusals
 
 
 def test_conductor_can_put_an_alternate_in_the_place_of_the_claim(cloud):

@@ -17,7 +17,7 @@ REASON_OTHER = "in another partition than the server"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts in the server's own partition if a move must stay, and hosts that ``available`` accepts or delays."""
+    """Accept hosts in the server's own partition if a move must stay, and those whose partition may be back soon."""
     if request.stays_in_partition and request.source_partition is not None:
         yield HostPredicate(REASON_OTHER, view.in_partition(request.source_partition))
     decision = request.decision

@@ -11,12 +11,15 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
+from rpcapi.messaging.postponement import CallPostponed
+from rpcapi.resources import transient
 from scheduler_svc import metrics
 from scheduler_svc.nova.bus.exceptions import NovaError
 from scheduler_svc.nova.bus.reasons import nova_error
 
 LOG = log.getLogger(__name__)
 
+OWN_SECONDS = 20.0  # any time: the server limits it by the caller's
 PREFIX = "nova."  # prefix of the methods in metrics
 Method = Callable[..., Any]
 
@@ -24,8 +27,8 @@ Method = Callable[..., Any]
 def answers_nova(method: Method) -> Method:
     """Expose ``method(self, ctxt, ...)`` to Nova; count and time its calls.
 
-    GanttErrors become exceptions known to Nova's services. Unknown arguments, from a newer caller or one before Nova's
-    4.3, are an invalid request.
+    GanttErrors become exceptions known to Nova's services; a refusal that may pass by itself postpones the call. Unknown
+    arguments, from a newer caller or one before Nova's 4.3, are an invalid request.
     """
 
     @functools.wraps(method)
@@ -38,7 +41,10 @@ def answers_nova(method: Method) -> Method:
             return answer
         except (errors.GanttError, NovaError) as error:
             code = error.code if isinstance(error, errors.GanttError) else "no_valid_host"
-            _raise_to_nova(error)
+            cause = error.__cause__ if isinstance(error, NovaError) and error.__cause__ else error
+            if transient.retry_seconds(cause, OWN_SECONDS):
+                raise CallPostponed(_nova_failure(error)) from None
+            raise _nova_failure(error) from None
         finally:
             metrics.CALLS.labels(method=PREFIX + method.__name__, code=code).inc()
             metrics.CALL_SECONDS.labels(method=PREFIX + method.__name__).observe(time.perf_counter() - began)
@@ -47,10 +53,10 @@ def answers_nova(method: Method) -> Method:
     return wrapper
 
 
-def _raise_to_nova(error: errors.GanttError | NovaError) -> None:
+def _nova_failure(error: errors.GanttError | NovaError) -> messaging.ExpectedException:
     LOG.info("Refused: %s", error.__cause__ or error)
     try:
         raise error if isinstance(error, NovaError) else nova_error(error)
-    except NovaError as refusal:
+    except NovaError:
         # Wrapped like this, the error reaches the caller unchanged and the server logs no traceback.
-        raise messaging.ExpectedException() from refusal
+        return messaging.ExpectedException()

@@ -4,9 +4,9 @@
 import pytest
 
 from rpcapi import errors
+from rpcapi.resources import transient
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import enabled as enabled_conf
-from rpcapi.resources import transient
 from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import compute, resources

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that run again later: a waiting call occupies no thread of its server."""
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+import oslo_messaging as messaging
+
+LOG = logging.getLogger(__name__)
+
+LINGER_S = 60.0  # idle time after which the waiting thread ends
+Job = Callable[[], None]
+
+
+class CallPostponed(Exception):
+    """Raised by a method whose refusal may pass by itself.
+
+    The server runs the call again later, or answers with ``failure`` if its caller cannot wait longer.
+    """
+
+    def __init__(self, failure: messaging.ExpectedException) -> None:
+        super().__init__(str(failure.exc_info[1]))
+        self.failure = failure
+
+
+class DelayedJobs:
+    """Runs short jobs at later times, all in one thread."""
+
+    def __init__(self, linger_s: float = LINGER_S) -> None:
+        self._linger_s = linger_s
+        self._changed = threading.Condition()
+        self._due: list[tuple[float, int, Job]] = []  # heap by time
+        self._numbers = itertools.count()  # tie-breaker: jobs are not comparable
+        self._is_waiting = False
+        self._is_closed = False
+
+    def add(self, job: Job, seconds: float) -> bool:
+        """Run ``job`` after ``seconds``; return False after ``close``, when it will not run."""
+        with self._changed:
+            if self._is_closed:
+                return False
+            heapq.heappush(self._due, (time.monotonic() + seconds, next(self._numbers), job))
+            if self._is_waiting:
+                self._changed.notify()
+            else:
+                self._is_waiting = True
+                threading.Thread(target=self._wait, name="delayed jobs", daemon=True).start()
+        return True
+
+    def close(self) -> None:
+        """Run all waiting jobs now, and accept no more."""
+        with self._changed:
+            self._is_closed = True
+            jobs = [job for _, _, job in sorted(self._due)]
+            self._due.clear()
+            self._changed.notify()
+        for job in jobs:
+            _run(job)
+
+    def _wait(self) -> None:
+        while (job := self._next_due()) is not None:
+            _run(job)
+
+    def _next_due(self) -> Job | None:
+        """Return the next job when it is due; None after a while without jobs, or when closed."""
+        with self._changed:
+            while True:
+                if not self._due:
+                    if self._is_closed or (not self._changed.wait(self._linger_s) and not self._due):
+                        self._is_waiting = False
+                        return None
+                    continue
+                remaining = self._due[0][0] - time.monotonic()
+                if remaining <= 0:
+                    return heapq.heappop(self._due)[2]
+                self._changed.wait(remaining)
+
+
+def _run(job: Job) -> None:
+    try:
+        job()
+    except Exception:  # a job must not end the thread of the others
+        LOG.exception("A delayed job failed")
