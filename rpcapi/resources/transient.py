@@ -15,7 +15,8 @@ SECONDS = 60.0
 JUST_DOWN = "service down for less than a minute"
 NOT_AUDITED = "not audited in this epoch"  # the host is alive and accepts claims again after its audit
 PARTITION_JUST_AWAY = "partition unavailable for less than a minute"
-HOST_REASONS = frozenset({JUST_DOWN, NOT_AUDITED, PARTITION_JUST_AWAY})
+COMPUTE_JUST_DOWN = "compute service down for less than a minute"  # a host of Nova
+HOST_REASONS = frozenset({JUST_DOWN, NOT_AUDITED, PARTITION_JUST_AWAY, COMPUTE_JUST_DOWN})
 
 # Reasons of a single decision. The next decision sees the change, or has another budget of search steps.
 CLAIMED_MEANWHILE = "claimed by others meanwhile"

@@ -91,7 +91,7 @@ def _failure_policy(conf: cfg.ConfigOpts) -> FailurePolicy:
 def _filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:
     filters = pipeline.build(enabled.filters(conf), filters_conf.load(conf), external_filters(conf))
     # Nova's first, so that the reasons of other filters count only hosts on which Nova could build.
-    return [service_filter.FILTER, *filters] if conf.nova.enabled else filters
+    return [service_filter.FILTER, *filters, service_filter.WAITING] if conf.nova.enabled else filters
 
 
 _BUILT_IN: Mapping[type[Driver], Callable[[cfg.ConfigOpts], Driver]] = {

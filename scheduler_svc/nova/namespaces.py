@@ -9,6 +9,8 @@ BRIDGE = "bridge"  # name of the bridge's document
 WRITER = "gantt-nova-bridge"
 STATUS_KEYS = ("up", "disabled", "forced_down", "mapped", "cell_disabled")
 
+JUST_DOWN_KEY = "just_down"  # a service that is down for less than a minute
+
 _NAME = {"type": "string", "minLength": 1, "maxLength": 255}
 _FLAG = {"type": "boolean"}
 _COUNT = _TIME = {"type": "integer", "minimum": 0}
@@ -19,6 +21,7 @@ COMPUTE_NODE = object_schema(
         compute_node.NODE: _NAME,
         compute_node.CELL: _NAME,
         **dict.fromkeys(STATUS_KEYS, _FLAG),
+        JUST_DOWN_KEY: _FLAG,
         "disabled_reason": {"type": ["string", "null"]},
         "version": {"type": "integer", "minimum": 0},
         "facts": {"type": "object"},

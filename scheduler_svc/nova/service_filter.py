@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts on which Nova cannot build, from Nova's service records. Always first with [nova] enabled."""
+"""Rejects hosts on which Nova cannot build, from Nova's service records. With [nova] enabled always first and last."""
 
 from collections.abc import Iterator
 
+from rpcapi.resources import transient
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.request import COMPUTE, FilterScope, SchedulingRequest
@@ -60,11 +61,17 @@ def _service_predicates(view: View, scope: FilterScope) -> Iterator[HostPredicat
     """Accept hosts with a compute service that is up and enabled. For forced hosts, Nova checks only the trait."""
     if scope is FilterScope.ALL:
         yield HostPredicate(REASON_FORCED_DOWN, _is(view, "forced_down", 0))
-        yield HostPredicate(REASON_DOWN, _is(view, "up", 1))
+        yield HostPredicate(REASON_DOWN, _is(view, "up", 1) | _is(view, namespaces.JUST_DOWN_KEY, 1))
         yield HostPredicate(REASON_DISABLED, _is(view, "disabled", 0))
     if scope is not FilterScope.REBUILD:
         # The trait and the service's disabled flag change at different times.
         yield HostPredicate(REASON_DISABLED, view.hosts.has_none([DISABLED_TRAIT]))
+
+
+def waiting_predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+    """Reject hosts that have just gone down; last, because callers wait for them."""
+    if request.service == COMPUTE and request.scope is FilterScope.ALL:
+        yield HostPredicate(transient.COMPUTE_JUST_DOWN, _is(view, "up", 1))
 
 
 def _is(view: View, key: str, value: int) -> Column:
@@ -79,7 +86,7 @@ FILTER = Filter(
         "compute": frozenset({"traits"}),
         compute_node.NAMESPACE: frozenset(
             {
-                *namespaces.STATUS_KEYS,
+                *(*namespaces.STATUS_KEYS, namespaces.JUST_DOWN_KEY),
                 *compute_node.HOST_KEYS,
                 *(compute_node.SERVICE_HOST, compute_node.NODE, compute_node.CELL),
             }
@@ -87,5 +94,12 @@ FILTER = Filter(
         namespaces.BRIDGE_NAMESPACE: frozenset({"read_ms", "interval_ms", "cells", "all_computes_own"}),
     },
     reasons=REASONS,
+    in_every_scope=True,
+)
+WAITING = Filter(
+    NAME,
+    waiting_predicates,
+    {compute_node.NAMESPACE: frozenset({"up"})},
+    reasons=(transient.COMPUTE_JUST_DOWN,),
     in_every_scope=True,
 )

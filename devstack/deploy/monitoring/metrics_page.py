@@ -117,7 +117,7 @@ def _subsystem(name: str) -> str:
 
 def _filters() -> Iterator[Filter]:
     """Yield gantt's own filters, with the default options; some are no part of the configuration."""
-    yield from (service_filter.FILTER, *pipeline())
+    yield from (service_filter.FILTER, *pipeline(), service_filter.WAITING)
     for info in pkgutil.iter_modules(filters.__path__):
         values = vars(importlib.import_module(f"{filters.__name__}.{info.name}")).values()
         yield from (value for value in values if isinstance(value, Filter))

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from rpcapi.resources import names
+from rpcapi.resources import names, transient
 from scheduler_svc.databases import milliseconds
+from scheduler_svc.nova import namespaces
 from scheduler_svc.nova.bridge.records import Aggregate, CellMapping, ComputeNode
 
 Document = dict[str, Any]
@@ -29,7 +30,7 @@ def compute_documents(
 ) -> Documents:
     """Return the documents of a cell's compute nodes; as in Nova, a node without a service is no host.
 
-    A service is up if it reported in the last ``down_ms``, by a clock not far ahead.
+    A service is up if it reported in the last ``down_ms``, by a clock not far ahead, and just down for a minute more.
     """
     by_host = {service.host: service for service in services}
     documents: Documents = {}
@@ -37,12 +38,14 @@ def compute_documents(
         service = by_host.get(node.host)
         if service is None:
             continue
-        seen_ms = milliseconds(service.last_seen_up or service.created_at)
+        silence_ms = now_ms - milliseconds(service.last_seen_up or service.created_at)
+        just_down = not service.forced_down and 0 < silence_ms - down_ms <= 1000 * transient.SECONDS
         documents[names.api_provider(node.uuid)] = {
             "service_host": node.host,
             "node": node.node,
             "cell": cell.uuid,
-            "up": not service.forced_down and abs(now_ms - seen_ms) <= down_ms,
+            "up": not service.forced_down and abs(silence_ms) <= down_ms,
+            **({namespaces.JUST_DOWN_KEY: True} if just_down else {}),
             "disabled": bool(service.disabled),
             "forced_down": bool(service.forced_down),
             "disabled_reason": service.disabled_reason,

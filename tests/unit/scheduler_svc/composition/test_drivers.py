@@ -33,12 +33,12 @@ def test_driver_from_outside_builds_itself_from_the_configuration(conf, monkeypa
 
 
 @pytest.mark.parametrize("enabled", [False, True])
-def test_filter_of_novas_services_comes_first_if_nova_is_enabled(conf, enabled):
+def test_filter_of_novas_services_comes_first_and_last_if_nova_is_enabled(conf, enabled):
     scheduler_conf.register_opts(conf)
     conf.set_override("enabled", enabled, group="nova")
     for filters in (drivers.filter_driver(conf).filters, drivers.eligibility(conf)):
-        assert [host_filter.name for host_filter in filters].count(service_filter.NAME) == enabled
-        assert (filters[0].name == service_filter.NAME) is enabled
+        assert [host_filter.name for host_filter in filters].count(service_filter.NAME) == 2 * enabled
+        assert (filters[0].name == filters[-1].name == service_filter.NAME) is enabled
 
 
 def test_drivers_are_loaded_by_name(conf):

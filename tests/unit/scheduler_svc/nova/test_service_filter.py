@@ -5,6 +5,7 @@ import dataclasses
 
 import pytest
 
+from rpcapi.resources import transient
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.core.records import LogEntry
@@ -14,7 +15,7 @@ from scheduler_svc.nova import namespaces, service_filter
 from tests.support.nova.nova import CELL, compute_node
 from tests.support.scheduler.hosts import node, request, snapshot
 
-FILTERS = [service_filter.FILTER, *pipeline.build([])]
+FILTERS = [service_filter.FILTER, *pipeline.build(["ResourcesFilter"]), service_filter.WAITING]
 HOST = "@api/h1"
 
 
@@ -90,6 +91,21 @@ def test_volumes_are_not_placed_on_computes():
     state = dataclasses.replace(snapshot({"pool": {**node(), "kind": "volume"}}), states={})
     table = HostTable.from_snapshot(state, reads=service_filter.FILTER.reads)
     assert reasons(table, service="volume") == {}
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (compute_node(up=False, just_down=True), transient.COMPUTE_JUST_DOWN),
+        (compute_node(up=False, just_down=True, disabled=True), service_filter.REASON_DISABLED),
+        (compute_node(up=False), service_filter.REASON_DOWN),
+    ],
+)
+def test_service_is_just_down_only_if_its_host_meets_all_other_conditions(document, expected):
+    assert reasons(table_of(document)) == {expected: 1}
+    if expected == transient.COMPUTE_JUST_DOWN:
+        assert reasons(table_of(document), resources={"VCPU": 100}) == {"not enough VCPU": 1}
+        assert reasons(table_of(document), scope=FilterScope.FORCED) == {}
 
 
 def test_transition_in_the_log_takes_effect():

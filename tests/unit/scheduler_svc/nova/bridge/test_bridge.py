@@ -63,6 +63,13 @@ def test_reports_of_services_are_no_writes_and_their_end_is_one(bench):
     assert bench.computes("up") == {"h1": True, "n1": True, "n2": True}
 
 
+@pytest.mark.parametrize(("seconds", "just_down"), [(60, False), (61, True), (120, True), (121, False), (-61, False)])
+def test_a_service_is_just_down_for_a_minute(bench, seconds, just_down):
+    bench.nova.cells["cell1"].change_service("h1", last_seen_up=bench.clock.now - timedelta(seconds=seconds))
+    bench.run()
+    assert bench.documents()[row_name("h1")].get("just_down", False) is just_down
+
+
 @pytest.mark.parametrize(("seconds", "up"), [(60, True), (61, False), (-60, True), (-61, False)])
 def test_a_service_is_up_within_service_down_time_of_the_stores_clock(bench, seconds, up):
     bench.nova.cells["cell1"].change_service("h1", last_seen_up=bench.clock.now - timedelta(seconds=seconds))
