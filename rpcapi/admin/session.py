@@ -153,7 +153,7 @@ class Session:
 
     @contextmanager
     def limit_calls(self, seconds: float) -> Iterator[None]:
-        """Let calls inside the block end within ``seconds``, at least 1; without an answer they raise one of NO_ANSWER."""
+        """Let calls inside the block end within ``seconds``, at least 1, with one of NO_ANSWER if unanswered."""
         unlimited = self.ctxt
         self.ctxt = unlimited.with_timeout(max(SHORTEST_LIMIT, seconds))
         try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exporter process: all workers' metrics for Prometheus.
 
-``/healthz`` answers 200 while the daemon runs; ``/readyz`` 200 while all workers serve, otherwise 503; other paths
-answer the metrics. A separate process keeps slow scrapers and threads out of the master, which binds the address,
-reports a bad one at start, and keeps it across respawns.
+``/healthz`` answers 200 while the daemon runs; ``/readyz`` 200 while all workers serve and see no obstacle, otherwise
+503; other paths answer the metrics. A separate process keeps slow scrapers and threads out of the master, which binds
+the address, reports a bad one at start, and keeps it across respawns.
 """
 
 import socket
@@ -55,9 +55,9 @@ def make_exporter(listener: socket.socket, folder: Path, workers: int) -> "HttpS
         if environ["PATH_INFO"] == "/healthz":
             return _text("200 OK", "ok", start_response)
         if environ["PATH_INFO"] == "/readyz":
-            serving = len(processes.serving())
-            status = "200 OK" if serving >= workers else "503 Service Unavailable"
-            return _text(status, f"{serving} of {workers} workers serve", start_response)
+            serving, obstacles = len(processes.serving()), processes.obstacles()
+            status = "200 OK" if serving >= workers and not obstacles else "503 Service Unavailable"
+            return _text(status, "; ".join([f"{serving} of {workers} workers serve", *obstacles]), start_response)
         answered: Iterable[bytes] = metrics(environ, start_response)
         return answered
 

@@ -2,14 +2,17 @@
 """Process metrics of a daemon, collected by its exporter: serving workers, and kernel figures of each process."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from prometheus_client import Metric, ProcessCollector
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from rpcapi.daemon.worker_metrics import WorkerMetrics
 
-PROCESS_ID = "gantt_worker_process_id"  # rpcapi.daemon.process_metrics.PROCESS_ID
+# Names of metrics of rpcapi.daemon.process_metrics.
+PROCESS_ID = "gantt_worker_process_id"
+NOT_READY = "gantt_worker_not_ready"
 
 
 class DaemonProcesses(Collector):
@@ -23,12 +26,16 @@ class DaemonProcesses(Collector):
         self._recorded = recorded
 
     def serving(self) -> dict[str, int]:
-        return {
-            sample.labels["pid"]: int(sample.value)
-            for family in self._recorded.collect()
-            if family.name == PROCESS_ID
-            for sample in family.samples
-        }
+        return {sample.labels["pid"]: int(sample.value) for sample in self._samples(PROCESS_ID)}
+
+    def obstacles(self) -> list[str]:
+        """Return why the daemon is not ready although its workers serve."""
+        return sorted(sample.labels["reason"] for sample in self._samples(NOT_READY) if sample.value)
+
+    def _samples(self, name: str) -> Iterator[Sample]:
+        for family in self._recorded.collect():
+            if family.name == name:
+                yield from family.samples
 
     def collect(self) -> Iterable[Metric]:
         families: dict[str, Metric] = {}

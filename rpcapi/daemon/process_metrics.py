@@ -12,6 +12,10 @@ PROCESS_ID = metrics.gauge(
 )
 BUILD_INFO = metrics.gauge("build_info", "1, with the versions of gantt and of Python", ("version", "python"), "max")
 
+NOT_READY = metrics.gauge(
+    "worker_not_ready", "Whether all serving workers see an obstacle, by its description", ("reason",), "min"
+)
+
 
 def record_serving() -> None:
     PROCESS_ID.set(os.getpid())

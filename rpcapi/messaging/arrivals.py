@@ -71,7 +71,9 @@ class ArrivalServer(StrictServer):
         message.arrival = replace(arrival, runs=arrival.runs + 1)
         if waited_s + pause < limit_s and self._delayed.add(partial(self._resume, message), pause):
             return True
-        LOG.info("Answering message %s after %.1f s in which it ran %d times", message.msg_id, waited_s, arrival.runs + 1)
+        LOG.info(
+            "Answering message %s after %.1f s in which it ran %d times", message.msg_id, waited_s, arrival.runs + 1
+        )
         return False
 
     def _resume(self, message: Any) -> None:

@@ -5,7 +5,6 @@ A transient reason counts only hosts that meet all other conditions. A request w
 its own time; any other refusal is final.
 """
 
-
 from rpcapi import errors
 
 # Seconds for which a reason counts as transient: hosts that are down for longer are a matter of their operators.

@@ -3,7 +3,7 @@
 
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from oslo_config import cfg
@@ -23,6 +23,7 @@ from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.replication import reaper
+from scheduler_svc.replication.bus_suspicion import BusSuspicion
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.replication.size_measurement import SizeMeasurement
@@ -46,7 +47,10 @@ def build(
     served = [partition.store for partition in partition_set.served_partitions]
     is_first = worker_index == 0
     tasks: list[BackgroundLoop] = [
-        *(_reaping(conf, store, follows_load=is_first) for store in served),
+        *(
+            _reaping(conf, partition.store, lambda replica=partition.replica: replica.reports_silent_s, is_first)
+            for partition in partition_set.served_partitions
+        ),
         *(_measuring(conf, partition.store) for partition in partition_set.partitions),
         _heartbeat(conf, partition_set.partitions.own.store),
         _host_measurement(conf, partition_set, all_hosts=is_first),
@@ -99,7 +103,7 @@ def notification_publishers(
     ]
 
 
-def _reaping(conf: cfg.ConfigOpts, store: Store, *, follows_load: bool) -> Periodic:
+def _reaping(conf: cfg.ConfigOpts, store: Store, reports_silent_s: Callable[[], float], follows_load: bool) -> Periodic:
     """Return the cleanup of a partition, repeated at once while more is due if it ``follows_load``."""
 
     def limits() -> reaper.ReapLimits:
@@ -113,7 +117,7 @@ def _reaping(conf: cfg.ConfigOpts, store: Store, *, follows_load: bool) -> Perio
         longest = min(conf.store.reap_interval, conf.store.max_clock_step / 2)
         return cleanup.pause(longest) if follows_load else longest
 
-    cleanup = reaper.Reaper(store, limits)
+    cleanup = reaper.Reaper(store, limits, BusSuspicion(store, reports_silent_s).spares_hosts)
     return Periodic(f"Reaping {store.partition}", cleanup.reap, interval)
 
 

@@ -77,6 +77,7 @@ class HostStateEndpoint(SchedulerEndpoint):
             served=stats.served,
             refusal=stats.refusal,
         )
+        target.replica.record_report()
         outcome = report_router.update_stats(self._partitions, host, stats.partition, report)
         if not outcome.superseded:
             self._note_clock(ctxt, stats.partition, host)
@@ -205,6 +206,8 @@ class HostStateEndpoint(SchedulerEndpoint):
     def _observe_late(self, method: str, ctxt: RequestContext, values: Mapping[str, Any]) -> None:
         """Note the sender's clock on an expired heartbeat: the clock may be off, rather than the message late."""
         if method == "update_resource_stats":
+            with contextlib.suppress(errors.UnknownPartition):
+                self._partitions.find(values["stats"].partition).replica.record_report()
             self._note_clock(ctxt, values["stats"].partition, _service_host(values["name"]))
         elif method == "report_service":
             name = service_name(_service_host(values["host"]), _service_host(values["binary"]))

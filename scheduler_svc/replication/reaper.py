@@ -37,9 +37,12 @@ class Reaper:
         self,
         store: MaintenanceStore,
         limits: Callable[[], ReapLimits],
+        spares_hosts: Callable[[int], bool] = lambda _dead_after_ms: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``spares_hosts``: Whether no host may be marked down now; see BusSuspicion."""
         self._store = store
+        self._spares_hosts = spares_hosts
         self._limits = limits
         self._clock = clock
         self._pause: float | None = None
@@ -47,9 +50,12 @@ class Reaper:
     def reap(self) -> None:
         self._pause = None
         limits = self._limits()
+        dead_after_ms = limits.dead_after_ms
+        if dead_after_ms is not None and self._spares_hosts(dead_after_ms):
+            dead_after_ms = None
         begin = self._clock()
         result = self._store.reap(
-            dead_after_ms=limits.dead_after_ms,
+            dead_after_ms=dead_after_ms,
             tombstone_ms=limits.tombstone_ms,
             collect_ms=limits.collect_ms,
             limit=BATCH,

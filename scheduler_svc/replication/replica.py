@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replica of a partition's hosts: loaded from a snapshot, then updated from the log."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -57,6 +58,7 @@ class Replica(BackgroundLoop):
         self._table = HostTable([store.partition]) if table is None else table
         (self.number,) = (part.number for part in self._table.partitions if part.name == store.partition)
         self.presence = Presence()
+        self._last_report = -math.inf
         self._operator_writes = OperatorWrites()
         self._moved = threading.Condition()
         self._waiting_calls = 0  # waiting in ``reach``
@@ -103,6 +105,15 @@ class Replica(BackgroundLoop):
     def last_contact_s(self) -> float:
         """Seconds since the store last answered a read of the log."""
         return self.presence.silent_s
+
+    def record_report(self) -> None:
+        """Note that this worker received a report of one of the partition's hosts."""
+        self._last_report = time.monotonic()
+
+    @property
+    def reports_silent_s(self) -> float:
+        """Seconds since this worker received a report of a host; infinite before the first."""
+        return time.monotonic() - self._last_report
 
     @property
     def host_counts(self) -> HostCounts:

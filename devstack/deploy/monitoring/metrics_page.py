@@ -41,7 +41,8 @@ HEAD = """\
 
 `[metrics] listen = 192.0.2.1:9402` makes a daemon serve what all its workers count to Prometheus, without
 authentication: use a management network. `/healthz` on the same address answers 200 while the daemon runs, `/readyz`
-while all its workers serve, else 503. `devstack/stack.sh --metrics` turns it on for a development cluster.
+while all its workers serve, else 503; also 503, with the reason, while all of a scheduler's workers suspect the message
+bus. `devstack/stack.sh --metrics` turns it on for a development cluster.
 
 Names are `gantt_<subsystem>_<what>_<unit>`. Counters end in `_total`, and stay as they are when a worker is replaced.
 Gauges of a worker that died are gone; *across* says how those of several workers become one. Histograms have `_bucket`,

@@ -27,8 +27,8 @@ Method = Callable[..., Any]
 def answers_nova(method: Method) -> Method:
     """Expose ``method(self, ctxt, ...)`` to Nova; count and time its calls.
 
-    GanttErrors become exceptions known to Nova's services; a refusal that may pass by itself postpones the call. Unknown
-    arguments, from a newer caller or one before Nova's 4.3, are an invalid request.
+    GanttErrors become exceptions known to Nova's services. A refusal that may pass by itself postpones the call.
+    Unknown arguments, from a newer caller or one before Nova's 4.3, are an invalid request.
     """
 
     @functools.wraps(method)

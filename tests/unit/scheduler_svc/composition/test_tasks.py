@@ -36,7 +36,7 @@ def test_first_worker_also_checks_aggregates_and_publishes_notifications(conf):
 def test_partition_is_cleaned_up_twice_within_the_longest_step_of_its_time(conf):
     configure(conf).set_override("reap_interval", 3600.0, group="store")
     store = MemoryStore("default")
-    reaping = tasks._reaping(conf, store, follows_load=True)
+    reaping = tasks._reaping(conf, store, lambda: 0.0, follows_load=True)
     assert reaping._interval() == conf.store.max_clock_step / 2
     conf.set_override("reap_interval", 2.0, group="store")
     assert reaping._interval() == 2.0

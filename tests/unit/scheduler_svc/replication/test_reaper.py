@@ -33,7 +33,7 @@ class FakeStore:
 
 
 def make_reaper(store, limits=lambda: ReapLimits(1000, 2000, 3000)):
-    return Reaper(store, limits, lambda: store.now)
+    return Reaper(store, limits, lambda dead_after_ms: False, lambda: store.now)
 
 
 def test_limits_are_read_for_each_batch():
@@ -49,6 +49,22 @@ def test_limits_are_read_for_each_batch():
     ]
     assert REGISTRY.get_sample_value("gantt_store_claims", {"partition": "p", "state": "confirmed"}) == 7
     assert REGISTRY.get_sample_value("gantt_store_prepared_claim_seconds", {"partition": "p"}) == 2.5
+
+
+def test_silent_hosts_are_not_marked_down_while_the_bus_is_suspected():
+    store = FakeStore(*[ReapResult(0, False)] * 3)
+    limits_seen = []
+
+    def spares_hosts(dead_after_ms):
+        limits_seen.append(dead_after_ms)
+        return len(limits_seen) == 1
+
+    limits = [ReapLimits(1000, 2000), ReapLimits(1000, 2000), ReapLimits(None, 2000)]
+    reaper = Reaper(store, lambda: limits.pop(0), spares_hosts, lambda: store.now)
+    for _ in range(3):
+        reaper.reap()
+    assert [call["dead_after_ms"] for call in store.calls] == [None, 1000, None]
+    assert limits_seen == [1000, 1000], "a service group decides by itself"
 
 
 def test_batches_follow_each_other_while_more_is_due():

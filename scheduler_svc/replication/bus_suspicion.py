@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Suspicion of the message bus while all hosts of a partition are silent at once."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Protocol
+
+from oslo_log import log
+
+from rpcapi.daemon.process_metrics import NOT_READY
+from scheduler_svc.store import paging
+from scheduler_svc.store.namespaces import SERVICE
+from scheduler_svc.store.reports import COMPUTE
+
+LOG = log.getLogger(__name__)
+
+MIN_HOSTS = 3  # fewer hosts may well be lost together
+SILENT_SHARE = 0.5  # share of the time until a silent host is down
+
+
+class ServiceStore(Protocol):
+    partition: str
+
+    def list_state(
+        self, namespace: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        """Return a page of documents."""
+
+    def clock_ms(self) -> int:
+        """Return the server's clock."""
+
+
+class BusSuspicion:
+    """Judges one partition for one worker.
+
+    Like the node controller of Kubernetes when no node is ready: silent hosts are marked down only if others report,
+    and after a suspicion each host first gets its full time for a report.
+    """
+
+    def __init__(
+        self,
+        store: ServiceStore,
+        reports_silent_s: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``reports_silent_s``: Seconds since this worker received a host's report; the store is read if it is long."""
+        self._store = store
+        self._reports_silent_s = reports_silent_s
+        self._clock = clock
+        self._spares_until = -float("inf")
+        self._suspects = False
+
+    def spares_hosts(self, dead_after_ms: int) -> bool:
+        """Return whether hosts that are silent for ``dead_after_ms`` may not be marked down now."""
+        suspects = self._are_all_silent(dead_after_ms * SILENT_SHARE)
+        if suspects and not self._suspects:
+            LOG.error("No host of partition %s reports: the message bus is suspected", self._store.partition)
+        elif self._suspects and not suspects:
+            LOG.warning("Hosts of partition %s report again", self._store.partition)
+        self._suspects = suspects
+        reason = f"no host of partition {self._store.partition} reports, the message bus is suspected"
+        NOT_READY.labels(reason=reason).set(suspects)
+        if suspects:
+            self._spares_until = self._clock() + dead_after_ms / 1000
+        return self._clock() < self._spares_until
+
+    def _are_all_silent(self, silent_ms: float) -> bool:
+        if 1000 * self._reports_silent_s() < silent_ms:
+            return False
+        heard_before = self._store.clock_ms() - silent_ms
+        hosts = 0
+        for service in self._live_hosts():
+            if (service["last_report_ms"] or 0) > heard_before:
+                return False
+            hosts += 1
+        return hosts >= MIN_HOSTS
+
+    def _live_hosts(self) -> Iterator[dict[str, Any]]:
+        for _name, _version, service in paging.entries(partial(self._store.list_state, SERVICE)):
+            if service["binary"] == COMPUTE and service["alive"]:
+                yield service
