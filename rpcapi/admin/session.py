@@ -140,9 +140,7 @@ class Session:
         """Call an API method in this run's context, with retries without a reply: every call is idempotent."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(NO_ANSWER),
-            stop=tenacity.stop_any(
-                tenacity.stop_after_attempt(self._attempts), lambda _state: not self.ctxt.remaining(1.0)
-            ),
+            stop=lambda state: state.attempt_number >= self._attempts or not self.ctxt.remaining(1.0),
             wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
             before_sleep=lambda state: LOG.info("No reply yet (attempt %d), retrying", state.attempt_number),
             reraise=True,

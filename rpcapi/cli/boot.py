@@ -43,6 +43,14 @@ class BootServer(Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
+        session = self.session
+        limit = session.limit_calls(parsed_args.timeout) if parsed_args.wait else nullcontext()
+        with limit:
+            uuids, names, spec = self._read(parsed_args)
+            return server.rows(self._boot(spec, uuids, names, parsed_args), parsed_args)
+
+    def _read(self, parsed_args: argparse.Namespace) -> tuple[list[str], list[str], Any]:
+        """Return uuids, names and spec of the request; raises InvalidRequest."""
         from rpcapi.validation.instances import check_count, check_names  # noqa: PLC0415 - imported only by the commands that need it
 
         session = self.session
@@ -53,10 +61,9 @@ class BootServer(Lister):
         if parsed_args.uuid is not None and parsed_args.count != 1:
             raise errors.InvalidRequest(why=f"--uuid names one server, but --count is {parsed_args.count}")
         uuids = [parsed_args.uuid or str(uuid.uuid4()) for _ in range(parsed_args.count)]
-        with session.limit_calls(parsed_args.timeout) if parsed_args.wait else nullcontext():
-            return server.rows(self._boot(spec, uuids, names, parsed_args), parsed_args)
+        return uuids, names, spec
 
-    def _boot(self, spec: Any, uuids: Sequence[str], names: Sequence[str], args: argparse.Namespace) -> Sequence[Any]:
+    def _boot(self, spec: Any, uuids: list[str], names: list[str], args: argparse.Namespace) -> Sequence[Any]:
         session = self.session
         build = session.conductor.build_instances
         # Before the call, so that the id is known even if the call fails.

@@ -43,6 +43,7 @@ class ArrivalServer(StrictServer):
 
     _listening_since = 0.0
     _channel: Any = None
+    _work_executor: Any  # set by oslo.messaging's start()
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

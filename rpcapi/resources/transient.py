@@ -27,7 +27,7 @@ DECISION_REASONS = frozenset({CLAIMED_MEANWHILE, CHANGED_MEANWHILE, SEARCH_UNFIN
 ERRORS = (errors.Unavailable, errors.ClaimClosed)
 
 
-def retry_seconds(error: Exception, own_seconds: float) -> float:
+def retry_seconds(error: BaseException, own_seconds: float) -> float:
     """Return for how many seconds since its first decision a request is decided again; 0 if the error is final.
 
     ``own_seconds`` is the time of the request itself.

@@ -48,7 +48,7 @@ def build(
     is_first = worker_index == 0
     tasks: list[BackgroundLoop] = [
         *(
-            _reaping(conf, partition.store, lambda replica=partition.replica: replica.reports_silent_s, is_first)
+            _reaping(conf, partition.store, partition.replica.reports_silent_s, follows_load=is_first)
             for partition in partition_set.served_partitions
         ),
         *(_measuring(conf, partition.store) for partition in partition_set.partitions),
@@ -103,7 +103,9 @@ def notification_publishers(
     ]
 
 
-def _reaping(conf: cfg.ConfigOpts, store: Store, reports_silent_s: Callable[[], float], follows_load: bool) -> Periodic:
+def _reaping(
+    conf: cfg.ConfigOpts, store: Store, reports_silent_s: Callable[[], float], *, follows_load: bool
+) -> Periodic:
     """Return the cleanup of a partition, repeated at once while more is due if it ``follows_load``."""
 
     def limits() -> reaper.ReapLimits:

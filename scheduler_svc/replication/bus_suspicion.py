@@ -68,10 +68,10 @@ class BusSuspicion:
     def _are_all_silent(self, silent_ms: float) -> bool:
         if 1000 * self._reports_silent_s() < silent_ms:
             return False
-        heard_before = self._store.clock_ms() - silent_ms
+        silent_since = self._store.clock_ms() - silent_ms
         hosts = 0
         for service in self._live_hosts():
-            if (service["last_report_ms"] or 0) > heard_before:
+            if (service["last_report_ms"] or 0) > silent_since:
                 return False
             hosts += 1
         return hosts >= MIN_HOSTS

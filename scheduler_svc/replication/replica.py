@@ -110,9 +110,8 @@ class Replica(BackgroundLoop):
         """Note that this worker received a report of one of the partition's hosts."""
         self._last_report = time.monotonic()
 
-    @property
     def reports_silent_s(self) -> float:
-        """Seconds since this worker received a report of a host; infinite before the first."""
+        """Return the seconds since this worker received a report of a host; infinite before the first."""
         return time.monotonic() - self._last_report
 
     @property

@@ -18,5 +18,5 @@ class DeadlineConnection(pyamqp.Connection):
         remaining = deadline.remaining_seconds()
         if remaining is not None:
             timeout = remaining if timeout is None else min(timeout, remaining)
-        is_complete: bool = super().blocking_read(timeout)  # type: ignore[no-untyped-call]
+        is_complete: bool = super().blocking_read(timeout)
         return is_complete

@@ -21,9 +21,9 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     if request.stays_in_partition and request.source_partition is not None:
         yield HostPredicate(REASON_OTHER, view.in_partition(request.source_partition))
     decision = request.decision
-    lost = [name for name in decision.unavailable_partitions if name not in decision.just_unavailable]
-    if lost:
-        yield HostPredicate(REASON, _outside(view, lost))
+    unavailable = [name for name in decision.unavailable_partitions if name not in decision.just_unavailable]
+    if unavailable:
+        yield HostPredicate(REASON, _outside(view, unavailable))
 
 
 def available(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
@@ -33,7 +33,8 @@ def available(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]
 
 
 def _outside(view: View, partitions: Iterable[str]) -> Column:
-    return ~np.logical_or.reduce([view.in_partition(name) for name in partitions])
+    outside: Column = ~np.logical_or.reduce([view.in_partition(name) for name in partitions])
+    return outside
 
 
 FILTER = Filter(NAME, predicates, reasons=(REASON, REASON_OTHER))
