@@ -33,7 +33,7 @@ class OnePartition:
     """The partitions of a worker that has one."""
 
     def __init__(self, store: Any) -> None:
-        self.own = SimpleNamespace(name="p1", store=store)
+        self.own = SimpleNamespace(name="p1", store=store, replica=SimpleNamespace(record_report=lambda: None))
 
     def find(self, _name: str | None) -> Any:
         return self.own

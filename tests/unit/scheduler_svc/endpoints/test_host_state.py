@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Methods that report, read and change host state, over the bus."""
 
+import math
+
 import pytest
 
 from rpcapi import context, errors, objects
@@ -142,6 +144,21 @@ def test_clock_so_far_behind_that_heartbeats_are_late_is_shown(worker, clock_ahe
         worker.scheduler.report_service(context.new(), "gantt-conductor", "m1")
     offsets = offsets_of(worker)
     assert offsets["st"] < -3_500_000 and offsets["gantt-conductor@m1"] < -3_500_000
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_report_of_a_host_proves_that_the_bus_delivers(worker, clock_ahead, is_late):
+    replica = worker.service._worker.partition_set.partitions.own.replica
+    replica._last_report = -math.inf
+    worker.scheduler.report_service(context.new(), "gantt-conductor", "m1")
+    assert replica.reports_silent_s() == math.inf
+    if is_late:
+        clock_ahead(-3_600_000)
+        with pytest.raises(errors.DeadlinePassed):
+            worker.report("st", {"st/1": node_report()})
+    else:
+        worker.report("st", {"st/1": node_report()})
+    assert replica.reports_silent_s() < math.inf
 
 
 @pytest.mark.parametrize(
