@@ -36,7 +36,7 @@ def retry_seconds(error: BaseException, own_seconds: float) -> float:
         return own_seconds
     if not isinstance(error, errors.NoValidHost):
         return 0.0
-    present = {reason for reason, hosts in error.kwargs.get("reasons", {}).items() if hosts}
+    present = {reason for reason, hosts in (error.kwargs.get("reasons") or {}).items() if hosts}
     if not present.isdisjoint(HOST_REASONS):
         return own_seconds
     return 0.0 if present.isdisjoint(DECISION_REASONS) else min(SECONDS, own_seconds)
