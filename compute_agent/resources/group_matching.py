@@ -7,7 +7,8 @@ A claim has amounts by provider, but does not say which group each amount serves
 from collections.abc import Iterator, Mapping
 
 from compute_agent.resources.nodes import Node
-from rpcapi.resources.trees.search import StepBudget, match_allocations
+from rpcapi.resources.trees.matching import match_allocations
+from rpcapi.resources.trees.search import StepBudget
 from rpcapi.resources.trees.tree import Allocations, Provider, ProviderTree, TreeRequest
 
 

@@ -93,7 +93,7 @@ def test_found_allocations_are_admitted_and_no_others_are(examples: int) -> None
                 host.tracker.hold(attempt)
                 host.attempts[attempt.ref] = attempt
             else:
-                assert allocation_candidate is not NoCandidateReason.STEPS
+                assert allocation_candidate is not NoCandidateReason.UNDECIDED
                 for allocations in host.possible_allocations(spec):
                     assert isinstance(host.admit(number, spec, allocations), str), allocations
             _assert_exclusive(host)

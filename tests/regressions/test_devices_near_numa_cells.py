@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """An empty host takes a pinned guest whose devices must be near its cells, however many cells the host has.
 
-The search gives the guest's cells their places first and the devices last, and judges the nearness of complete
-candidates only: each wrong choice of cells costs all combinations of devices.
+The search used to judge the nearness of devices on complete candidates only. Each wrong choice of cells cost all
+combinations of devices, so that eight of these cases were refused.
 """
 
 from typing import NamedTuple
 
 import pytest
 
-from compute_agent.resources.requirements import BuildRequirements
-from rpcapi.resources.trees.search import AllocationCandidate, StepBudget, find_first
+from compute_agent.attempt import Attempt
+from rpcapi.resources.trees.search import NoCandidateReason, StepBudget
+from rpcapi.resources.trees.tree import AllocationCandidate
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.pci_aliases import PciAlias
-from scheduler_svc.core.trees.numa import NumaFit
 from tests.support.clouds.tracked_host import TrackedHost
 
 # CPUs and memory of each cell.
@@ -76,9 +76,7 @@ class Case(NamedTuple):
         return Flavor("pinned", 2 * self.guest_cells, 1024 * self.guest_cells, 0, extra_specs)
 
 
-BEYOND_STEPS = pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="The search uses its steps up before it comes to the cards' cells."
-)
+ALL_EIGHT = tuple(range(8))
 
 
 @pytest.mark.parametrize("policy", [None, "required"])
@@ -86,17 +84,38 @@ BEYOND_STEPS = pytest.mark.xfail(
     "case",
     [
         Case(cells=2, card_cells=(1,), guest_cells=1, ports=1, cards=1),
+        Case(cells=2, card_cells=(0, 0, 1, 1), guest_cells=1, ports=2, cards=2),
+        Case(cells=2, card_cells=(0, 0, 0, 0, 1, 1, 1, 1), guest_cells=1, ports=8, cards=4),
+        Case(cells=4, card_cells=(3,), guest_cells=1, ports=2, cards=1),
+        Case(cells=4, card_cells=(3,), guest_cells=1, ports=4, cards=1),
         Case(cells=4, card_cells=(3,), guest_cells=2, ports=4, cards=1),
-        pytest.param(Case(cells=8, card_cells=(7,), guest_cells=4, ports=4, cards=1), marks=BEYOND_STEPS),
-        pytest.param(Case(cells=8, card_cells=tuple(range(8)), guest_cells=2, ports=4, cards=2), marks=BEYOND_STEPS),
-        pytest.param(Case(cells=16, card_cells=(1,), guest_cells=8, ports=7, cards=1), marks=BEYOND_STEPS),
+        Case(cells=8, card_cells=(7,), guest_cells=1, ports=2, cards=1),
+        Case(cells=8, card_cells=(7,), guest_cells=1, ports=4, cards=1),
+        Case(cells=8, card_cells=(7,), guest_cells=2, ports=2, cards=1),
+        Case(cells=8, card_cells=(7,), guest_cells=2, ports=4, cards=1),
+        Case(cells=8, card_cells=ALL_EIGHT, guest_cells=2, ports=4, cards=2),
+        Case(cells=8, card_cells=(7,), guest_cells=4, ports=4, cards=1),
+        Case(cells=8, card_cells=ALL_EIGHT, guest_cells=4, ports=4, cards=4),
+        Case(cells=16, card_cells=(1,), guest_cells=8, ports=7, cards=1),
     ],
     ids=lambda case: f"{case.cells}-{case.guest_cells}-{case.ports}-{case.cards}",
 )
-def test_empty_host_takes_the_guest(case: Case, policy: str | None) -> None:
-    host = case.host()
+def test_empty_host_takes_the_guest_without_a_detour(case: Case, policy: str | None) -> None:
     spec = build_spec(case.flavor(policy), catalog=Catalog(aliases=ALIASES))
-    fit = NumaFit(spec.numa, host.tracker.kind_reports(host.node)["numa"], host.tree())
-    request = BuildRequirements.from_spec(spec).tree_request
-    candidate = find_first(host.tree(fit), request, StepBudget(), fit.accepts)
+    steps = StepBudget(2 * len(spec.groups) + len(spec.resources))
+    candidate = case.host().find_allocation(spec, steps)
     assert isinstance(candidate, AllocationCandidate), str(candidate)
+
+
+@pytest.mark.parametrize("policy", [None, "required"])
+def test_host_without_room_beside_its_card_is_refused_at_once(policy: str | None) -> None:
+    case = Case(cells=8, card_cells=(0,), guest_cells=1, ports=4, cards=1)
+    host = case.host()
+    whole_cell = build_spec(Flavor("cell", CPUS, 1024, 0, {"hw:cpu_policy": "dedicated"}))
+    candidate = host.find_allocation(whole_cell)
+    assert isinstance(candidate, AllocationCandidate), str(candidate)
+    attempt = host.admit(0, whole_cell, candidate.allocations)
+    assert isinstance(attempt, Attempt), attempt
+    host.tracker.hold(attempt)
+    spec = build_spec(case.flavor(policy), catalog=Catalog(aliases=ALIASES))
+    assert host.find_allocation(spec, StepBudget(8)) is NoCandidateReason.NONE

@@ -4,8 +4,6 @@
 The searches of one decision share a budget of steps, so that a few hard ones left none for the others.
 """
 
-import pytest
-
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.trees import finder
@@ -43,8 +41,5 @@ def test_one_hard_search_leaves_steps() -> None:
     assert place(1) == "fits"
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="Searches on better hosts use up the steps of the whole decision."
-)
 def test_many_hard_searches_leave_steps() -> None:
     assert place(HARD_HOSTS) == "fits"

@@ -21,6 +21,13 @@ class CellDemand:
     pages: Mapping[int, int] = field(default_factory=dict)  # size in kB -> number
     guest: GuestCell | None = None
 
+    @classmethod
+    def of(cls, cell: HostCell, amounts: Mapping[str, int], guest_cell: GuestCell | None) -> "CellDemand":
+        """Build from the amounts that one guest claims from the cell's provider."""
+        classes = {size: page_class(size) for size in cell.pages}
+        pages = {size: count_pages(size, amounts[name]) for size, name in classes.items() if name in amounts}
+        return cls(amounts.get(PCPU, 0), amounts.get(VCPU, 0), pages, guest_cell)
+
 
 @dataclass(frozen=True, slots=True)
 class CellPlacement:
@@ -83,7 +90,7 @@ def fit(
             return f"cell {guest_cell.id} of the guest needs a NUMA cell of the host to itself"
     placements = []
     for cell, demand in demands:
-        placement = _place(cell, guest, demand)
+        placement = place(cell, guest, demand)
         if isinstance(placement, str):
             return f"NUMA cell {cell.id}: {placement}"
         placements.append(placement)
@@ -107,9 +114,7 @@ def _demands(
     for cell in cells:
         amounts = amounts_by_path.get(cell.path, {})
         if amounts or cell.path in served:
-            classes = {size: page_class(size) for size in cell.pages}
-            pages = {size: count_pages(size, amounts[name]) for size, name in classes.items() if name in amounts}
-            yield cell, CellDemand(amounts.get(PCPU, 0), amounts.get(VCPU, 0), pages, served.get(cell.path))
+            yield cell, CellDemand.of(cell, amounts, served.get(cell.path))
 
 
 def _far_device(
@@ -119,7 +124,7 @@ def _far_device(
     for group, policy in guest.devices.items():
         if policy is DevicePolicy.PREFERRED or group not in group_paths:
             continue
-        cell = next((host_cell for host_cell in cells if group_paths[group].startswith(f"{host_cell.path}/")), None)
+        cell = next((cell for cell in cells if f"{group_paths[group]}/".startswith(f"{cell.path}/")), None)
         if cell is None:
             near = policy is DevicePolicy.LEGACY
         else:
@@ -130,7 +135,8 @@ def _far_device(
     return None
 
 
-def _place(cell: HostCell, guest: GuestTopology, demand: CellDemand) -> CellPlacement | str:
+def place(cell: HostCell, guest: GuestTopology, demand: CellDemand) -> CellPlacement | str:
+    """Return the placement of a demand on its host cell, or why it does not fit."""
     guest_cell = demand.guest
     floating = guest_cell.cpus if guest_cell else tuple(range(demand.cpus))
     if len(floating) > len(cell.shared):

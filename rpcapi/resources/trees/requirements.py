@@ -5,38 +5,56 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.topology import DevicePolicy, GuestCell, GuestTopology
 from rpcapi.resources.trees.tree import Provider, ProviderTree, TreeRequest, has_traits, in_aggregates
+
+NO_TOPOLOGY = NumaConditions(GuestTopology(), {})
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRequirement:
     """Amounts to allocate from one provider: a suffixed group, or one resource class of the unsuffixed group.
 
-    ``options``: Eligible providers, as indices into the tree's providers followed by its sharing providers.
-    ``subtree_rules``: Indices of the same_subtree rules with this group.
+    Attributes:
+        kind: Equal for interchangeable requirements.
+        options: Eligible providers, as indices into the tree's providers followed by its sharing providers.
+        mask: The same as a bit mask.
+        subtree_rules: Indices of the same_subtree rules with this group.
+        guest_cell, device_policy: Role of the group in the guest's NUMA topology.
     """
 
     suffix: str
+    kind: int
     amounts: tuple[tuple[str, int], ...]
     options: tuple[int, ...]
+    mask: int
     subtree_rules: frozenset[int] = frozenset()
+    guest_cell: GuestCell | None = None
+    device_policy: DevicePolicy | None = None
 
     @property
-    def interchange_key(self) -> tuple[object, ...]:
-        """Key that is equal for interchangeable requirements of suffixed groups."""
-        return (self.amounts, self.options, self.subtree_rules, bool(self.suffix))
-
-    @property
-    def mask(self) -> int:
-        return sum(1 << provider_number for provider_number in self.options)
+    def is_near_guest(self) -> bool:
+        """Whether the guest's cells decide which providers can serve the group."""
+        return self.device_policy not in (None, DevicePolicy.PREFERRED)
 
 
-def list_group_requirements(tree: ProviderTree, request: TreeRequest) -> list[GroupRequirement]:
-    """Return all requirements: fewest options first, interchangeable ones adjacent."""
-    requirements = list(_generate_requirements(tree, request))
-    fewest = {requirement.interchange_key: len(requirement.options) for requirement in requirements}
-    order = {interchange_key: number for number, interchange_key in enumerate(sorted(fewest, key=fewest.__getitem__))}
-    return sorted(requirements, key=lambda requirement: order[requirement.interchange_key])
+def list_group_requirements(
+    tree: ProviderTree, request: TreeRequest, numa: NumaConditions = NO_TOPOLOGY
+) -> list[GroupRequirement]:
+    """Return all requirements in the order of the search, interchangeable ones adjacent.
+
+    The guest's cells come first, then other groups that may use host cells, then devices near them, then the rest; of
+    these, those with the fewest options.
+    """
+    cells = _mask(number for number, provider in enumerate(tree.providers) if provider.id in numa.cells)
+
+    def order(requirement: GroupRequirement) -> tuple[bool, bool, bool, int, int]:
+        uses_cells = bool(requirement.mask & cells)
+        rank = (not requirement.guest_cell, not uses_cells, not requirement.is_near_guest)
+        return *rank, len(requirement.options), requirement.kind
+
+    return sorted(_generate_requirements(tree, request, numa), key=order)
 
 
 def root_satisfies(tree: ProviderTree, request: TreeRequest) -> bool:
@@ -63,26 +81,60 @@ def provider_satisfies(provider: Provider, group: RequestGroup) -> bool:
     )
 
 
-def _generate_requirements(tree: ProviderTree, request: TreeRequest) -> Iterator[GroupRequirement]:
-    options_by_key: dict[Hashable, tuple[int, ...]] = {}  # equal groups share their options
+def _generate_requirements(
+    tree: ProviderTree, request: TreeRequest, numa: NumaConditions
+) -> Iterator[GroupRequirement]:
+    first_of_key: dict[Hashable, GroupRequirement] = {}  # equal groups share kind and options
+    kinds: dict[Hashable, int] = {}
+    guest_cells = {cell.group: cell for cell in numa.guest.cells}
     for group in request.groups:
         if group.suffix:
-            key = _group_key(group)
-            if key not in options_by_key:
-                options_by_key[key] = tuple(_providers_for_suffixed_group(tree, group))
-            options = options_by_key[key]
-            rules = (number for number, suffixes in enumerate(request.same_subtree) if group.suffix in suffixes)
-            yield GroupRequirement(group.suffix, tuple(sorted(group.resources.items())), options, frozenset(rules))
+            guest_cell = guest_cells.get(group.suffix)
+            device_policy = numa.guest.devices.get(group.suffix)
+            role = (len(guest_cell.cpus), len(guest_cell.pcpus)) if guest_cell else device_policy
+            rules = frozenset(
+                [number for number, suffixes in enumerate(request.same_subtree) if group.suffix in suffixes]
+            )
+            key = (*_group_key(group), rules, role)
+            first = first_of_key.get(key)
+            if first is None:
+                amounts = tuple(sorted(group.resources.items()))
+                options = tuple(_providers_for_suffixed_group(tree, group))
+                if guest_cell:
+                    options = tuple(_cells_for_guest_cell(tree, group, numa, guest_cell, options))
+                kind = kinds.setdefault((amounts, options, rules, role), len(kinds))
+                first = GroupRequirement(
+                    group.suffix, kind, amounts, options, _mask(options), rules, guest_cell, device_policy
+                )
+                first_of_key[key] = first
+                yield first
+            else:
+                shared = (first.kind, first.amounts, first.options, first.mask, rules)
+                yield GroupRequirement(group.suffix, *shared, guest_cell, device_policy)
         else:
             usable = list(_providers_for_unsuffixed_group(tree, group))
             for resource_class, amount in group.resources.items():
-                provider_numbers = tuple(
-                    number for number, provider in usable if _can_allocate_all(provider, ((resource_class, amount),))
-                )
-                yield GroupRequirement("", ((resource_class, amount),), provider_numbers)
+                amounts = ((resource_class, amount),)
+                options = tuple(number for number, provider in usable if _can_allocate_all(provider, amounts))
+                kind = kinds.setdefault(resource_class, len(kinds))
+                yield GroupRequirement("", kind, amounts, options, _mask(options))
 
 
-def _group_key(group: RequestGroup) -> Hashable:
+def _mask(options: Iterable[int]) -> int:
+    return sum(1 << option for option in options)
+
+
+def _cells_for_guest_cell(
+    tree: ProviderTree, group: RequestGroup, numa: NumaConditions, guest_cell: GuestCell, options: Iterable[int]
+) -> Iterator[int]:
+    for number in options:
+        if number < len(tree.providers):
+            cell = numa.cells.get(tree.providers[number].id)
+            if cell is not None and numa.fits(cell, guest_cell, group.resources):
+                yield number
+
+
+def _group_key(group: RequestGroup) -> tuple[Hashable, ...]:
     amounts = frozenset(group.resources.items())
     traits = (group.required, group.any_of, group.forbidden)
     return amounts, traits, group.member_of, group.forbidden_aggregates, group.in_tree

@@ -2,30 +2,33 @@
 """Symmetry breaking in the tree search: of interchangeable unused providers only one is tried."""
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from rpcapi.resources.trees.requirements import GroupRequirement
-from rpcapi.resources.trees.tree import ProviderTree, TreeRequest
+from rpcapi.resources.trees.tree import Provider, ProviderTree, TreeRequest
 
 
 class SymmetryBreaker:
     """Filter of unused providers equivalent to one already tried: a swap of their subtrees changes nothing."""
 
-    def __init__(self, tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest) -> None:
-        providers = (*tree.providers, *tree.sharing)
-        numbers = {provider.id: number for number, provider in enumerate(providers)}
-        self._parents = [numbers.get(provider.parent or "", -1) for provider in providers]
-        self._search = (tree, requirements, request)
-        self._uses = [0] * len(self._parents)
-        self._paths: list[list[int]] = []  # providers from the root down to each provider
-        self.ancestors: list[int] = []  # bit mask per provider, including its own bit
-        for number, parent in enumerate(self._parents):
-            above = self._paths[parent] if parent >= 0 else []
-            self._paths.append([*above, number])
-            self.ancestors.append(sum(1 << ancestor for ancestor in self._paths[-1]))
+    def __init__(
+        self,
+        tree: ProviderTree,
+        paths: Sequence[Sequence[int]],
+        requirements: Sequence[GroupRequirement],
+        request: TreeRequest,
+        cell_keys: Mapping[int, Hashable] = MappingProxyType({}),
+    ) -> None:
+        """``paths``: See find_paths. ``cell_keys``: By NUMA cell, keys that replace the amounts in comparisons."""
+        self._paths = paths
+        self._parents = [path[-2] if len(path) > 1 else -1 for path in paths]
+        self._search = (tree, requirements, request, cell_keys)
+        self._uses = [0] * len(paths)
 
     @functools.cached_property
-    def _classes(self) -> list[int]:
+    def classes(self) -> list[int]:
         return _number_equivalence_classes(*self._search, self._parents)
 
     def mark_used(self, number: int) -> None:
@@ -37,28 +40,44 @@ class SymmetryBreaker:
             self._uses[ancestor] -= 1
 
     def skip_equivalent(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield the providers that are not equivalent to an earlier one at the time of each step."""
+        """Yield the providers that are not equivalent to an earlier one at the time of each step.
+
+        Classes are expensive, so the first provider is yielded before it has one: it mostly suffices.
+        """
         tried_keys = set()
-        for number in list(numbers):
-            key = self._key(number)
-            if key not in tried_keys:
-                tried_keys.add(key)
+        latest: int | None = None
+        for number in numbers:
+            if latest is not None:
+                tried_keys.add(self._key(latest))
+                latest = None
+            if not tried_keys or self._key(number) not in tried_keys:
+                latest = number
                 yield number
+
+    def swap_key(self, number: int) -> tuple[int, ...]:
+        """Return a key that is equal for leaves below one provider that differ at most in their present use."""
+        return (number,) if number in self._parents else (self._parents[number], self.classes[number])
 
     def _key(self, number: int) -> tuple[int, ...]:
         path = self._paths[number]
         for depth, ancestor in enumerate(path):
             if not self._uses[ancestor]:
-                return (path[depth - 1] if depth else -1, *(self._classes[descendant] for descendant in path[depth:]))
+                return (path[depth - 1] if depth else -1, *(self.classes[descendant] for descendant in path[depth:]))
         return (number,)
 
 
 def _number_equivalence_classes(
-    tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest, parents: Sequence[int]
+    tree: ProviderTree,
+    requirements: Sequence[GroupRequirement],
+    request: TreeRequest,
+    cell_keys: Mapping[int, Hashable],
+    parents: Sequence[int],
 ) -> list[int]:
-    requested_classes = {name for requirement in requirements for name, _ in requirement.amounts}
+    totals: Counter[str] = Counter()  # more than the request is as good as the request
+    for requirement in requirements:
+        totals.update(dict(requirement.amounts))
     requested_traits = {name for group in request.groups for names in (group.required, *group.any_of) for name in names}
-    masks = [requirement.mask for requirement in requirements]
+    masks = list({requirement.kind: requirement.mask for requirement in requirements}.values())
     providers = [*tree.providers, *tree.sharing]
     child_classes: list[list[int]] = [[] for _ in providers]
     classes = [0] * len(providers)
@@ -66,13 +85,10 @@ def _number_equivalence_classes(
     for number in range(len(providers) - 1, -1, -1):  # children first
         provider = providers[number]
         is_sharing = number >= len(tree.providers)
+        amounts = cell_keys[number] if number in cell_keys else _free_amounts(provider, totals)
         key = (
             tuple(mask >> number & 1 for mask in masks),
-            frozenset(
-                (name, inventory.max_allocation)
-                for name, inventory in provider.inventories.items()
-                if name in requested_classes
-            ),
+            amounts,
             provider.traits and provider.traits & requested_traits,
             provider.symmetry_key,
             number if is_sharing else None,
@@ -82,3 +98,11 @@ def _number_equivalence_classes(
         if parents[number] >= 0:
             child_classes[parents[number]].append(classes[number])
     return classes
+
+
+def _free_amounts(provider: Provider, totals: Mapping[str, int]) -> Hashable:
+    return frozenset(
+        (name, min(inventory.max_allocation, totals[name]))
+        for name, inventory in provider.inventories.items()
+        if name in totals
+    )

@@ -85,6 +85,17 @@ class AllocationCandidate:
     providers: Mapping[str, tuple[str, ...]]
 
 
+def find_paths(tree: ProviderTree) -> list[list[int]]:
+    """Return for each provider those from its root down to it. Sharing providers are numbered after the tree's."""
+    numbers: dict[str, int] = {}
+    paths: list[list[int]] = []
+    for number, provider in enumerate((*tree.providers, *tree.sharing)):
+        parent = numbers.get(provider.parent) if provider.parent else None
+        paths.append([*(paths[parent] if parent is not None else ()), number])
+        numbers[provider.id] = number
+    return paths
+
+
 def has_traits(
     traits: frozenset[str] | None, required: Sequence[str], any_of: Sequence[Sequence[str]], forbidden: Sequence[str]
 ) -> bool:

@@ -2,17 +2,15 @@
 """Allocations of one more instance on a host, searched in its provider tree on demand."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
-from dataclasses import replace
 
-from rpcapi.resources.trees.requirements import provider_satisfies
-from rpcapi.resources.trees.search import MAX_STEPS, Accept, NoCandidateReason, StepBudget, find_first
-from rpcapi.resources.trees.tree import AllocationCandidate, Allocations, ProviderTree
+from rpcapi.resources.trees.requirements import NO_TOPOLOGY, provider_satisfies
+from rpcapi.resources.trees.search import MAX_STEPS, NoCandidateReason, StepBudget, find_first
+from rpcapi.resources.trees.tree import Allocations
 from scheduler_svc.core.built_in import BuiltInFailed
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import tree_request
-from scheduler_svc.core.trees.numa import NumaFit
+from scheduler_svc.core.trees.numa import read_conditions
 from scheduler_svc.core.trees.reader import TreeReader
 
 MAX_DECISION_STEPS = 5 * MAX_STEPS  # search steps of one decision, per hundred instances
@@ -92,31 +90,13 @@ class AllocationFinder:
             # On most nested hosts, the root alone serves an ordinary request.
             if provider_satisfies(self._reader.root(row, self._ledger), self._tree_request.groups[0]):
                 return None
+        if self.is_exhausted:
+            return NoCandidateReason.UNDECIDED
         tree = self._reader.tree(row, self._ledger)
-        candidate = self._search_numa(row, tree) if self._request.numa else self._search_tree(tree)
-        return candidate if isinstance(candidate, NoCandidateReason) else candidate.allocations
-
-    def _search_numa(self, row: int, tree: ProviderTree) -> AllocationCandidate | NoCandidateReason:
-        """Search for allocations to which the host can pin the guest; after a refusal, with each cell distinct."""
-        fit = NumaFit(self._request.numa, self._view.numa_cells(row), tree)
-        candidate = self._search_tree(_with_marks(tree, fit.symmetry_key), fit.accepts)
-        return (
-            self._search_tree(_with_marks(tree, str), fit.accepts)
-            if candidate is NoCandidateReason.REFUSED
-            else candidate
-        )
-
-    def _search_tree(self, tree: ProviderTree, accept: Accept | None = None) -> AllocationCandidate | NoCandidateReason:
-        if self._remaining_steps <= 0:
-            return NoCandidateReason.STEPS
+        numa = self._request.numa
+        conditions = read_conditions(numa, self._view.numa_cells(row), tree) if numa else NO_TOPOLOGY
         steps = StepBudget(min(MAX_STEPS, self._remaining_steps))
         steps_before = steps.remaining
-        candidate = find_first(tree, self._tree_request, steps, accept)
+        candidate = find_first(tree, self._tree_request, steps, conditions)
         self._remaining_steps -= TREE_READ_STEPS + steps_before - steps.remaining
-        return candidate
-
-
-def _with_marks(tree: ProviderTree, symmetry_key: Callable[[str], Hashable]) -> ProviderTree:
-    return replace(
-        tree, providers=[replace(provider, symmetry_key=symmetry_key(provider.id)) for provider in tree.providers]
-    )
+        return candidate if isinstance(candidate, NoCandidateReason) else candidate.allocations

@@ -96,7 +96,7 @@ class _AssignmentPlan:
         if not self.is_served:
             rest = self._hosts - reasons.total()
             if rest > 0:
-                reasons[str(NoCandidateReason.STEPS) if self._finder.is_exhausted else REASON_REQUEST_TREES] += rest
+                reasons[str(NoCandidateReason.UNDECIDED) if self._finder.is_exhausted else REASON_REQUEST_TREES] += rest
             return Ranking((), self._hosts, dict(reasons), samples=self._samples())
         candidates = [list(assignment) for assignment in self._assignments]
         allocations = [

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations of an instance on a host, with the providers of each request group."""
 
-from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, match_allocations
+from rpcapi.resources.trees.matching import match_allocations
+from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first
 from rpcapi.resources.trees.tree import AllocationCandidate, Allocations
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View

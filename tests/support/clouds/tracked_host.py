@@ -11,7 +11,7 @@ from compute_agent.resources.tracker import ResourceTracker
 from rpcapi import objects
 from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first
 from rpcapi.resources.trees.tree import AllocationCandidate, Provider, ProviderInventory, ProviderTree
-from scheduler_svc.core.trees.numa import NumaFit
+from scheduler_svc.core.trees.numa import read_conditions
 from tests.support.agent.machines import node
 
 
@@ -23,7 +23,7 @@ class TrackedHost:
         self.tracker = ResourceTracker([self.node])
         self.attempts: dict[AttemptRef, Attempt] = {}
 
-    def tree(self, numa_fit: NumaFit | None = None) -> ProviderTree:
+    def tree(self) -> ProviderTree:
         name = self.node.name
         parts = [
             ("", "", self.node.shape.traits),
@@ -38,17 +38,17 @@ class TrackedHost:
                 for key, i in self.tracker.inventories(provider_name).items()
             }
             parent_name = None if not path else f"{name}/{parent}" if parent else name
-            symmetry_key = numa_fit.symmetry_key(provider_name) if numa_fit else None
-            providers.append(
-                Provider(provider_name, parent_name, provider_inventories, frozenset(traits), frozenset(), symmetry_key)
-            )
+            providers.append(Provider(provider_name, parent_name, provider_inventories, frozenset(traits)))
         return ProviderTree(providers)
 
-    def find_allocation(self, spec: objects.RequestSpec) -> AllocationCandidate | NoCandidateReason:
-        cells = self.tracker.kind_reports(self.node)["numa"]
-        fit = NumaFit(spec.numa, cells, self.tree())
-        steps = StepBudget(1_000_000)
-        return find_first(self.tree(fit), BuildRequirements.from_spec(spec).tree_request, steps, fit.accepts)
+    def find_allocation(
+        self, spec: objects.RequestSpec, steps: StepBudget | None = None
+    ) -> AllocationCandidate | NoCandidateReason:
+        """Search like a scheduler worker, by default without a limit that matters."""
+        tree = self.tree()
+        conditions = read_conditions(spec.numa, self.tracker.kind_reports(self.node)["numa"], tree)
+        request = BuildRequirements.from_spec(spec).tree_request
+        return find_first(tree, request, steps or StepBudget(1_000_000), conditions)
 
     def admit(self, number: int, spec: objects.RequestSpec, allocations: Any) -> Attempt | str:
         intent = Attempt(str(number), 1, Stage.INTENT, 0, name=self.node.name, allocations=allocations)

@@ -42,7 +42,7 @@ def test_host_that_cannot_pin_the_guest_is_not_claimed():
     assert allocations_by_consumer(partition) == {
         "vm-0": {"a": {"DISK_GB": 1}, "a/numa1": {"PCPU": 2, "MEMORY_MB": 64}}
     }
-    with pytest.raises(errors.NoValidHost, match="1 no fitting provider tree was accepted"):
+    with pytest.raises(errors.NoValidHost, match="1 no provider tree fits"):
         select(partition.scheduler()[0], selection_call(first=1, scheduling_request=pinned_guest(2)))
     select(partition.scheduler()[0], selection_call(first=2, scheduling_request=pinned_guest(1)))
     assert allocations_by_consumer(partition)["vm-2"]["a/numa0"] == {"PCPU": 1, "MEMORY_MB": 64}

@@ -94,7 +94,7 @@ def test_exhausted_search_steps_are_a_refusal_reason(monkeypatch):
     monkeypatch.setattr(finder, "MAX_DECISION_STEPS", finder.TREE_READ_STEPS)
     partition = HostPartition(cards("a", 2) | cards("b", 2))
     scheduler, _ = partition.scheduler()
-    with pytest.raises(errors.NoValidHost, match="2 no provider tree found within the steps allowed"):
+    with pytest.raises(errors.NoValidHost, match="2 not decided within the search budget"):
         select(scheduler, selection_call(2, scheduling_request=device_request(2)))
     assert partition.live() == []
 

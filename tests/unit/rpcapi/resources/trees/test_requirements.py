@@ -78,7 +78,7 @@ def test_requirement_with_the_fewest_options_is_first_and_equal_ones_are_adjacen
     ]
     requirements = list_group_requirements(TREE, TreeRequest(groups, "none"))
     assert [requirement.suffix for requirement in requirements] == ["b", "a", "c"]
-    assert requirements[1].interchange_key == requirements[2].interchange_key != requirements[0].interchange_key
+    assert requirements[1].kind == requirements[2].kind != requirements[0].kind
     assert [requirement.mask for requirement in requirements] == [0b10, 0b110, 0b110]
 
 
@@ -86,7 +86,7 @@ def test_groups_of_different_subtree_rules_are_not_interchangeable():
     groups = [RequestGroup("a", {"VGPU": 1}), RequestGroup("b", {"VGPU": 1})]
     requirements = list_group_requirements(TREE, TreeRequest(groups, "none", same_subtree=(("a",),)))
     assert {requirement.suffix: requirement.subtree_rules for requirement in requirements} == {"a": {0}, "b": set()}
-    assert requirements[0].interchange_key != requirements[1].interchange_key
+    assert requirements[0].kind != requirements[1].kind
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@
 import itertools
 
 from rpcapi.resources.groups import RequestGroup
-from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, match_allocations, search
+from rpcapi.resources.numa.cells import HostCell
+from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.topology import GuestCell, GuestTopology
+from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, search
 from rpcapi.resources.trees.tree import Provider, ProviderInventory, ProviderTree, TreeRequest
 
 GPU = "CUSTOM_GPU"
@@ -93,21 +96,37 @@ def test_unsuffixed_group_without_resources_is_checked_on_the_root():
     )
 
 
-def test_allocations_with_other_amounts_than_requested_do_not_match():
-    assert not list(match_allocations(gpus(2), requesting(1), {"h": {"VCPU": 1}, "h/gpu0": {GPU: 1}}, StepBudget()))
-
-
-def test_allocations_from_a_provider_of_another_host_match():
-    tree = ProviderTree([Provider("h", None, {"VCPU": ProviderInventory(1)})])
-    request = TreeRequest(
-        [RequestGroup("", {"VCPU": 1, "DISK_GB": 5}, required=("CUSTOM_SSD",), member_of=(("agg",),))]
-    )
-    (candidate,) = match_allocations(tree, request, {"h": {"VCPU": 1}, "pool": {"DISK_GB": 5}}, StepBudget())
-    assert candidate.providers == {"": ("h", "pool")}
-
-
 def test_searches_share_a_step_budget():
     steps = StepBudget(10)
-    assert find_first(gpus(8), requesting(8), steps) is not NoCandidateReason.STEPS
-    assert find_first(gpus(8), requesting(8), steps) is NoCandidateReason.STEPS
+    assert find_first(gpus(8), requesting(8), steps) is not NoCandidateReason.UNDECIDED
+    assert find_first(gpus(8), requesting(8), steps) is NoCandidateReason.UNDECIDED
     assert steps.exhausted
+
+
+def test_states_that_cannot_be_completed_are_searched_once():
+    """Of eight groups each provider takes one, and there are seven: subsets are tried, not all orders of the groups."""
+    providers = [Provider(f"h/{n}", "h", {GPU: ProviderInventory(95 + n)}) for n in range(7)]
+    groups = [RequestGroup(f"_{n}", {GPU: 51 + n}) for n in range(8)]
+    steps = StepBudget(500)
+    tree = ProviderTree([Provider("h"), *providers])
+    assert find_first(tree, TreeRequest(groups, "none"), steps) is NoCandidateReason.NONE
+
+
+def test_groups_that_compete_for_few_providers_need_no_step():
+    """Given room for all groups together, but not for those with a trait."""
+    cards = [
+        Provider(f"h/{n}", "h", {GPU: ProviderInventory(4)}, frozenset(["CUSTOM_FAST"] if n else [])) for n in range(2)
+    ]
+    groups = [
+        *(RequestGroup(f"_fast{n}", {GPU: 2}, required=("CUSTOM_FAST",)) for n in range(2)),
+        RequestGroup("_larger", {GPU: 1}, required=("CUSTOM_FAST",)),
+        RequestGroup("_any", {GPU: 1}),
+    ]
+    steps = StepBudget(0)
+    tree = ProviderTree([Provider("h"), *cards])
+    assert find_first(tree, TreeRequest(groups, "none"), steps) is NoCandidateReason.NONE
+
+
+def test_topology_with_a_cell_that_no_group_requests_has_no_candidate():
+    numa = NumaConditions(GuestTopology((GuestCell(0, "_numa0", (), (0,)),)), {"h": HostCell(0, "h", cores=((0,),))})
+    assert find_first(gpus(1), requesting(1), StepBudget(), numa) is NoCandidateReason.NONE

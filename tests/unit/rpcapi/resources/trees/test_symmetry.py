@@ -6,7 +6,7 @@ import pytest
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.requirements import list_group_requirements
 from rpcapi.resources.trees.symmetry import SymmetryBreaker
-from rpcapi.resources.trees.tree import Provider, ProviderInventory, ProviderTree, TreeRequest
+from rpcapi.resources.trees.tree import Provider, ProviderInventory, ProviderTree, TreeRequest, find_paths
 
 REQUEST = TreeRequest([RequestGroup("1", {"VGPU": 1}, ("CUSTOM_FAST",)), RequestGroup("2", {"VGPU": 1})], "none")
 
@@ -19,7 +19,7 @@ def cell(number, **fields):
 
 def breaker(*cells, sharing=()):
     tree = ProviderTree([Provider("h"), *(provider for pair in cells for provider in pair)], sharing)
-    return SymmetryBreaker(tree, list_group_requirements(tree, REQUEST), REQUEST)
+    return SymmetryBreaker(tree, find_paths(tree), list_group_requirements(tree, REQUEST), REQUEST)
 
 
 CARDS = (2, 4)  # the numbers of the cards of the first and the second cell
@@ -32,7 +32,7 @@ def test_equivalent_unused_providers_are_tried_once():
 @pytest.mark.parametrize(
     "difference",
     [
-        {"inventories": {"VGPU": ProviderInventory(3)}},
+        {"inventories": {"VGPU": ProviderInventory(1)}},
         {"inventories": {"VGPU": ProviderInventory(2, used=1)}},
         {"traits": frozenset()},
         {"traits": None},
@@ -67,5 +67,16 @@ def test_sharing_providers_are_distinct():
     assert list(breaker(cell(0), sharing=pools).skip_equivalent((3, 4))) == [3, 4]
 
 
-def test_ancestors_are_bit_masks_with_the_provider_itself():
-    assert breaker(cell(0), cell(1)).ancestors == [0b1, 0b11, 0b111, 0b1001, 0b11001]
+def test_amounts_beyond_the_request_make_no_difference():
+    assert list(breaker(cell(0), cell(1, inventories={"VGPU": ProviderInventory(9)})).skip_equivalent(CARDS)) == [2]
+
+
+def test_leaves_of_one_parent_have_equal_swap_keys():
+    symmetry = breaker(cell(0), cell(1))
+    symmetry.mark_used(2)
+    assert symmetry.swap_key(1) == (1,)
+    assert symmetry.swap_key(2) != symmetry.swap_key(4)
+    cards = [Provider(f"h/{number}", "h", {"VGPU": ProviderInventory(2)}) for number in range(2)]
+    flat = breaker(cards)
+    flat.mark_used(1)
+    assert flat.swap_key(1) == flat.swap_key(2)

@@ -88,7 +88,7 @@ def test_search_ends_when_the_steps_of_the_decision_are_used_up(view, monkeypatc
     assert not allocations.is_exhausted
     allocations.find(view.row("a"))
     assert allocations.is_exhausted
-    assert allocations.find(view.row("b")) is NoCandidateReason.STEPS
+    assert allocations.find(view.row("b")) is NoCandidateReason.UNDECIDED
 
 
 @pytest.mark.parametrize(("count", "exhausted"), [(0, True), (1, True), (100, True), (101, False)])

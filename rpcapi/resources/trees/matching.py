@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Assignments of request groups to the providers of an existing claim."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.trees.requirements import NO_TOPOLOGY
+from rpcapi.resources.trees.search import StepBudget, search
+from rpcapi.resources.trees.tree import (
+    AllocationCandidate,
+    Allocations,
+    Provider,
+    ProviderInventory,
+    ProviderTree,
+    TreeRequest,
+)
+
+
+def match_allocations(
+    tree: ProviderTree,
+    request: TreeRequest,
+    allocations: Allocations,
+    steps: StepBudget,
+    numa: NumaConditions = NO_TOPOLOGY,
+) -> Iterator[AllocationCandidate]:
+    """Yield the assignments of request groups to providers that result in exactly ``allocations``.
+
+    The agent of an existing claim has checked capacity and aggregates, so only shape and traits of ``tree`` matter. A
+    provider outside ``tree`` belongs to another host; its traits are unknown.
+    """
+    requested_amounts: Counter[str] = Counter()
+    allocated_amounts: Counter[str] = Counter()
+    for group in request.groups:
+        requested_amounts.update(group.resources)
+    for amounts in allocations.values():
+        allocated_amounts.update(amounts)
+    if requested_amounts != allocated_amounts:
+        return
+    provider_ids = {provider.id for provider in tree.providers}
+    providers = [
+        replace(provider, inventories=_inventories_of(allocations, provider.id), aggregates=frozenset())
+        for provider in tree.providers
+    ]
+    foreign_providers = [
+        Provider(name, None, _inventories_of(allocations, name), None)
+        for name in allocations
+        if name not in provider_ids
+    ]
+    request_groups = [replace(group, member_of=(), forbidden_aggregates=(), in_tree=None) for group in request.groups]
+    claimed_request = replace(request, groups=request_groups, root_required=(), root_forbidden=())
+    yield from search(ProviderTree(providers, foreign_providers), claimed_request, steps, numa)
+
+
+def _inventories_of(allocations: Allocations, name: str) -> dict[str, ProviderInventory]:
+    return {resource_class: ProviderInventory(amount) for resource_class, amount in allocations.get(name, {}).items()}
