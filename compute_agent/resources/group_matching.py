@@ -4,23 +4,34 @@
 A claim has amounts by provider, but does not say which group each amount serves.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from compute_agent.resources.nodes import Node
+from compute_agent.resources.requirements import BuildRequirements
+from rpcapi.resources.numa.cells import HostCell
+from rpcapi.resources.numa.conditions import NumaConditions
 from rpcapi.resources.trees.matching import match_allocations
+from rpcapi.resources.trees.requirements import NO_TOPOLOGY
 from rpcapi.resources.trees.search import StepBudget
-from rpcapi.resources.trees.tree import Allocations, Provider, ProviderTree, TreeRequest
+from rpcapi.resources.trees.tree import Allocations, Provider, ProviderTree
 
 
-def group_mappings(node: Node, tree_request: TreeRequest, allocations: Allocations) -> Iterator[Mapping[str, str]]:
-    """Yield each mapping {suffix: path on the node} consistent with the allocations, within a step budget."""
+def group_mappings(
+    node: Node, requirements: BuildRequirements, allocations: Allocations, cells: Sequence[HostCell] = ()
+) -> Iterator[Mapping[str, str]]:
+    """Yield each mapping {suffix: path on the node} consistent with the allocations, within a step budget.
+
+    Given ``cells`` with their usage, mappings are limited to those at which the cells can place the guest's topology.
+    """
     prefix = node.name + "/"
     providers = [Provider(node.name, traits=frozenset(node.shape.traits), symmetry_key=node.name)]
     for provider in node.shape.child_providers:
         name, parent = prefix + provider.path, prefix + provider.parent if provider.parent else node.name
         # A unique key keeps equal providers from being pruned: their assignments differ.
         providers.append(Provider(name, parent, traits=frozenset(provider.traits), symmetry_key=name))
-    for candidate in match_allocations(ProviderTree(providers), tree_request, allocations, StepBudget()):
+    tree = ProviderTree(providers)
+    numa = NumaConditions(requirements.topology, {prefix + cell.path: cell for cell in cells}) if cells else NO_TOPOLOGY
+    for candidate in match_allocations(tree, requirements.tree_request, allocations, StepBudget(), numa):
         yield {
             suffix: f"{names[0]}/".removeprefix(prefix).rstrip("/")
             for suffix, names in candidate.providers.items()

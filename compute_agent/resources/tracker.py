@@ -5,6 +5,7 @@ import textwrap
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from compute_agent.attempt import Attempt, AttemptRef
@@ -56,7 +57,7 @@ class ResourceTracker:
                 requirements,
                 kind.amounts(node_amounts),
                 node_amounts,
-                lambda: group_mappings(node, requirements.tree_request, intent.allocations),
+                partial(group_mappings, node, requirements, intent.allocations),
             )
             assignment = kind.assign(request, self._assignments_of(node.name, kind))
             if isinstance(assignment, str):

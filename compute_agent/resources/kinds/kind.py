@@ -2,14 +2,15 @@
 """Interface of resource kinds, plugins of the entry point group ``gantt.resource_kinds``."""
 
 import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from oslo_config import cfg
 
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.numa.cells import HostCell
 
 # Assignment of one kind to a guest, as JSON in the journal.
 Assignment = Mapping[str, Any]
@@ -30,6 +31,10 @@ class NodeProvider:
     parent: str = ""
 
 
+class GroupMappings(Protocol):
+    def __call__(self, cells: Sequence[HostCell] = ...) -> Iterable[Mapping[str, str]]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class AssignmentRequest:
     """Request to a resource kind to assign resources to one guest.
@@ -39,13 +44,14 @@ class AssignmentRequest:
             guests.
         node_amounts: The claim's amounts of the whole node.
         group_mappings: Yields each {suffix: path} of request groups consistent with the claim, which does not record
-            the mapping; yields none for a request without suffixed groups.
+            the mapping; yields none for a request without suffixed groups. Given NUMA cells, yields the mappings at
+            which these can place the guest's topology.
     """
 
     requirements: BuildRequirements
     amounts: Amounts
     node_amounts: Amounts
-    group_mappings: Callable[[], Iterable[Mapping[str, str]]]
+    group_mappings: GroupMappings
 
 
 class ResourceKind(abc.ABC):

@@ -43,18 +43,20 @@ class NumaKind(ResourceKind):
         return bool(request.amounts or request.requirements.topology.cells)
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Pin the guest by the first feasible group mapping of its claim."""
+        """Pin the guest by a feasible group mapping of its claim."""
         topology = request.requirements.topology
         if not self.cells:
             return "the node has no NUMA cells"
         cells = self._current_cells(assignments)
-        refusal: str | None = None
-        for mapping in request.group_mappings() if topology.cells or topology.devices else [{}]:
-            pins = fit(cells, topology, mapping, request.node_amounts)
-            if not isinstance(pins, str):
-                return {"cells": [pin.as_dict() for pin in pins]}
-            refusal = refusal or pins
-        return refusal or "its allocations do not match its NUMA topology"
+        mapping: Mapping[str, str] | None = {}
+        if topology.cells or topology.devices:
+            feasible = next(iter(request.group_mappings(cells)), None)
+            # Without one, any other mapping says what is in the way.
+            mapping = next(iter(request.group_mappings()), None) if feasible is None else feasible
+        if mapping is None:
+            return "its allocations do not match its NUMA topology"
+        pins = fit(cells, topology, mapping, request.node_amounts)
+        return pins if isinstance(pins, str) else {"cells": [pin.as_dict() for pin in pins]}
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
         return {"numa": [cell.as_dict() for cell in self._current_cells(assignments)]}

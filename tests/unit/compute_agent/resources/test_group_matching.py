@@ -2,6 +2,7 @@
 """Mappings of request groups to the providers of a claim."""
 
 from compute_agent.resources.group_matching import group_mappings
+from compute_agent.resources.requirements import BuildRequirements
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
 from tests.support.agent.machines import NODE, node
@@ -12,7 +13,8 @@ NICS = ("numa0/0000:01:00.0", "numa1/0000:02:00.0")
 
 def mappings(groups, allocations, policy="none", **values):
     request = TreeRequest([RequestGroup("", {"DISK_GB": 1}), *groups], policy, **values)
-    return list(group_mappings(node(), request, {NODE: {"DISK_GB": 1}, **allocations}))
+    requirements = BuildRequirements(tree_request=request)
+    return list(group_mappings(node(), requirements, {NODE: {"DISK_GB": 1}, **allocations}))
 
 
 def test_swap_of_equal_groups_is_no_further_mapping():

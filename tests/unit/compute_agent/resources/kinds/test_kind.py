@@ -17,7 +17,7 @@ class Licences(ResourceKind):
 
 
 def request(amounts):
-    return AssignmentRequest(BuildRequirements(), amounts, amounts, lambda: [])
+    return AssignmentRequest(BuildRequirements(), amounts, amounts, lambda cells=(): [])
 
 
 def test_kind_concerns_guests_with_amounts_of_it():

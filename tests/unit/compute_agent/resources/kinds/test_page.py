@@ -25,6 +25,6 @@ def test_documented_example_assigns_numbered_licences(conf):
         ("CUSTOM_LICENSED",),
     )
     amounts = {"": {"CUSTOM_LICENCE": 2}}
-    request = AssignmentRequest(BuildRequirements(), amounts, amounts, lambda: [])
+    request = AssignmentRequest(BuildRequirements(), amounts, amounts, lambda cells=(): [])
     assert kind.assign(request, [{"numbers": [1]}]) == {"numbers": [0, 2]}
     assert kind.describe({"numbers": [0, 2]}) == "licences [0, 2]"
