@@ -52,7 +52,3 @@ def _add_device(draft: SpecDraft, suffix: str, alias: PciAlias, policy: str) -> 
     if not draft.numa or policy == DevicePolicy.PREFERRED:
         return
     draft.numa.setdefault("devices", {})[suffix] = policy
-    cells = draft.numa["cells"]
-    if policy == DevicePolicy.REQUIRED and len(cells) == 1:
-        # With one cell, same_subtree expresses the policy and prunes the tree search.
-        draft.same_subtree.append([cells[0]["group"], suffix])

@@ -33,7 +33,7 @@ EXAMPLES = {
     "a device of the one cell": (
         {"pci_passthrough:alias": "QuickAssist:1", "hw:numa_nodes": "1"},
         {},
-        {"numa": numa(SINGLE_CELL, devices={"_pci0": "required"}), "same_subtree": [["_numa0", "_pci0"]]},
+        {"numa": numa(SINGLE_CELL, devices={"_pci0": "required"}), "same_subtree": []},
     ),
     "a device of one of two cells": (
         {"pci_passthrough:alias": "QuickAssist:1", "hw:numa_nodes": "2"},
