@@ -29,7 +29,7 @@ def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, see
         return ranking
     plan = _AssignmentPlan(view, request, finder, ranking)
     rankings = 1
-    while plan.assign() and not plan.is_enough(count, rankings):
+    while plan.base.candidates and plan.assign() and not plan.is_enough(count, rankings):
         next_ranking = driver.rank(view.with_instance_limits(plan.instance_limits), request, count, seed)
         if not next_ranking.candidates and plan.is_served:
             break

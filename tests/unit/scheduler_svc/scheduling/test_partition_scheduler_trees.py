@@ -139,6 +139,20 @@ def test_affinity_group_lands_on_a_tree_that_fits_all_instances():
     assert {result.host for result in selection.prepared} == {"b"}
 
 
+def test_affinity_group_that_no_tree_fits_is_refused():
+    """Isolated groups do not share a device, which columns do not show."""
+    devices = node({GPU: 2, "CUSTOM_VF": 2}) | {"parent": "a"}
+    scheduler, _ = HostPartition({"a": node({"VCPU": 64}), "a/x": devices}).scheduler()
+    grouped = request(
+        {"VCPU": 1},
+        groups=(RequestGroup("_g", {GPU: 1}), RequestGroup("_v", {"CUSTOM_VF": 1})),
+        groups_policy="isolate",
+        group=ClaimGroup("g", GroupPolicy.AFFINITY),
+    )
+    with pytest.raises(errors.NoValidHost, match="1 no provider tree fits"):
+        select(scheduler, selection_call(2, scheduling_request=grouped))
+
+
 def test_worker_retries_with_another_device_after_losing_one():
     partition = HostPartition(cards("a", 2))
     first, _ = partition.scheduler()
