@@ -14,7 +14,7 @@ from scheduler_svc.core.filters import compute
 from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
-from scheduler_svc.core.trees.finder import AllocationFinder
+from scheduler_svc.core.trees.finder import RETRY_FACTOR, AllocationFinder
 from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.interfaces import ClaimStore, ReplicaView
 from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
@@ -173,6 +173,12 @@ class AlternateClaimer:
             finder = AllocationFinder(view, request, len(batch.intents))
             if not finder.is_needed:
                 return batch
+            fitted = fit_with(view, finder)
+            if finder.is_undecided and not all(intent.candidates for intent in fitted.intents):
+                return fit_with(view, AllocationFinder(view, request, len(batch.intents), RETRY_FACTOR))
+            return fitted
+
+        def fit_with(view: View, finder: AllocationFinder) -> ClaimBatch:
             for allocations in replaced_allocations:
                 finder.assume_released(allocations)
             rows = {

@@ -13,9 +13,13 @@ from scheduler_svc.core.tree_request import tree_request
 from scheduler_svc.core.trees.numa import read_conditions
 from scheduler_svc.core.trees.reader import TreeReader
 
-MAX_DECISION_STEPS = 5 * MAX_STEPS  # search steps of one decision, per hundred instances
-TREE_READ_STEPS = 8  # cost of reading one tree, in search steps
-
+# Search steps of one decision, per hundred instances. Each search takes its first steps from the reserve, so that hard
+# searches leave enough for the hosts after them.
+COMMON_STEPS = 5 * MAX_STEPS
+RESERVED_STEPS = 10 * MAX_STEPS
+FIRST_STEPS = 250  # of each search; nearly all need fewer
+TREE_READ_STEPS = 6  # cost of reading one tree, in search steps
+RETRY_FACTOR = 8  # more steps for the second search of hosts that the first did not decide
 
 # Allocations of an instance on a host; None means all resources from the root provider.
 HostAllocation = Allocations | None
@@ -24,13 +28,17 @@ HostAllocation = Allocations | None
 class AllocationFinder:
     """Searches trees of single hosts, given the reservations for other instances of the same call."""
 
-    def __init__(self, view: View, request: SchedulingRequest, count: int = 1) -> None:
-        """``count`` instances to search for limit the search steps."""
+    def __init__(self, view: View, request: SchedulingRequest, count: int = 1, factor: int = 1) -> None:
+        """``count`` instances to search for limit the search steps; ``factor`` multiplies those beyond the first."""
         self._view = view
         self._request = request
         self._tree_request = tree_request(request)
         self._reader = TreeReader(view, view.trees, self._tree_request, all_classes=bool(request.numa))
-        self._remaining_steps = MAX_DECISION_STEPS * max(1, -(-count // 100))
+        hundreds = max(1, -(-count // 100))
+        self._factor = factor
+        self._any_undecided = False
+        self._common_steps = COMMON_STEPS * factor * hundreds
+        self._reserved_steps = RESERVED_STEPS * hundreds
         self._initial_allocations: dict[int, HostAllocation | NoCandidateReason] = {}  # without reservations
         self._allocations = self._initial_allocations
         self._ledger: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -42,7 +50,13 @@ class AllocationFinder:
 
     @property
     def is_exhausted(self) -> bool:
-        return self._remaining_steps <= 0
+        """Whether hosts that were not searched yet stay undecided."""
+        return self._reserved_steps <= 0
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a host may fit for which no allocation was found."""
+        return self._any_undecided or self.is_exhausted
 
     def find(self, row: int) -> HostAllocation | NoCandidateReason:
         """Return an allocation of one more instance, or the reason for none. Raises BuiltInFailed."""
@@ -53,6 +67,7 @@ class AllocationFinder:
                 raise BuiltInFailed(
                     "search", "provider trees", lambda view: AllocationFinder(view, self._request)._search_host(row)
                 ) from error
+        self._any_undecided |= self._allocations[row] is NoCandidateReason.UNDECIDED
         return self._allocations[row]
 
     def reserve(self, row: int) -> Allocations | None:
@@ -95,8 +110,10 @@ class AllocationFinder:
         tree = self._reader.tree(row, self._ledger)
         numa = self._request.numa
         conditions = read_conditions(numa, self._view.numa_cells(row), tree) if numa else NO_TOPOLOGY
-        steps = StepBudget(min(MAX_STEPS, self._remaining_steps))
-        steps_before = steps.remaining
+        limit = min(MAX_STEPS * self._factor, FIRST_STEPS + self._common_steps)
+        steps = StepBudget(limit)
         candidate = find_first(tree, self._tree_request, steps, conditions)
-        self._remaining_steps -= TREE_READ_STEPS + steps_before - steps.remaining
+        used = limit - steps.remaining
+        self._reserved_steps -= TREE_READ_STEPS + min(used, FIRST_STEPS)
+        self._common_steps = max(0, self._common_steps - max(0, used - FIRST_STEPS))
         return candidate if isinstance(candidate, NoCandidateReason) else candidate.allocations

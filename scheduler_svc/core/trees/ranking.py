@@ -2,7 +2,7 @@
 """Adds allocations to a driver's ranking, and drops hosts whose provider trees do not fit."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from rpcapi.resources.trees.search import NoCandidateReason
@@ -11,7 +11,7 @@ from scheduler_svc.core.drivers.driver import Driver, Ranking, max_candidates
 from scheduler_svc.core.filtering.survey import MAX_SAMPLES
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
-from scheduler_svc.core.trees.finder import AllocationFinder
+from scheduler_svc.core.trees.finder import RETRY_FACTOR, AllocationFinder
 
 MAX_RANKINGS = 3  # rankings of one instance with a candidate; more would only find worse ones
 REASON_REQUEST_TREES = "no provider tree fits with the rest of this request"
@@ -21,20 +21,23 @@ def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, see
     """Return ``driver``'s ranking of hosts whose trees fit, with allocations where needed.
 
     Columns show only which trees could serve each part of a request alone. Hosts that cannot serve all parts together
-    are dropped and the rest ranked again, until the search steps are used up.
+    are dropped and the rest ranked again, until the search steps are used up. If no ranking serves the request, the
+    hosts whose search was not decided are searched once more, with more steps.
     """
     ranking = driver.rank(view, request, count, seed)
     finder = AllocationFinder(view, request, count)
     if not ranking.candidates or not finder.is_needed:
         return ranking
+
+    def rank_rest() -> Ranking:
+        return driver.rank(view.with_instance_limits(plan.instance_limits), request, count, seed)
+
     plan = _AssignmentPlan(view, request, finder, ranking)
-    rankings = 1
-    while plan.base.candidates and plan.assign() and not plan.is_enough(count, rankings):
-        next_ranking = driver.rank(view.with_instance_limits(plan.instance_limits), request, count, seed)
-        if not next_ranking.candidates and plan.is_served:
-            break
-        plan.base = next_ranking
-        rankings += 1
+    plan.improve(rank_rest, count)
+    if not plan.is_served and finder.is_undecided:
+        plan.search_undecided(AllocationFinder(view, request, count, RETRY_FACTOR))
+        plan.base = rank_rest()
+        plan.improve(rank_rest, count)
     return plan.ranking()
 
 
@@ -68,7 +71,23 @@ class _AssignmentPlan:
     def is_served(self) -> bool:
         return bool(self._assignments) and all(self._assignments)
 
-    def is_enough(self, count: int, rankings: int) -> bool:
+    def search_undecided(self, finder: AllocationFinder) -> None:
+        """Search the hosts again whose search was not decided."""
+        self._finder = finder
+        for row in [row for row, reason in self._miss_reasons.items() if reason is NoCandidateReason.UNDECIDED]:
+            del self._miss_reasons[row], self.instance_limits[row]
+
+    def improve(self, rank_rest: Callable[[], Ranking], count: int) -> None:
+        """Assign allocations, and rank again without the hosts that do not fit while more can be gained."""
+        rankings = 1
+        while self.base.candidates and self.assign() and not self._is_enough(count, rankings):
+            next_ranking = rank_rest()
+            if not next_ranking.candidates and self.is_served:
+                break
+            self.base = next_ranking
+            rankings += 1
+
+    def _is_enough(self, count: int, rankings: int) -> bool:
         """Return whether to stop ranking: nothing more to gain, or no search steps left."""
         if not self.is_served:
             return self._finder.is_exhausted
@@ -92,11 +111,12 @@ class _AssignmentPlan:
     def ranking(self) -> Ranking:
         """Return the ranking with allocations; without candidates if any instance has none."""
         reasons = Counter(self.base.reasons)
-        reasons.update(str(self._miss_reasons[row]) for row, limit in self.instance_limits.items() if not limit)
+        reasons.update(str(self._miss_reasons[row]) for row in self._dropped_rows())
         if not self.is_served:
             rest = self._hosts - reasons.total()
             if rest > 0:
-                reasons[str(NoCandidateReason.UNDECIDED) if self._finder.is_exhausted else REASON_REQUEST_TREES] += rest
+                is_searched = not self._finder.is_exhausted
+                reasons[REASON_REQUEST_TREES if is_searched else str(NoCandidateReason.UNDECIDED)] += rest
             return Ranking((), self._hosts, dict(reasons), samples=self._samples())
         candidates = [list(assignment) for assignment in self._assignments]
         allocations = [
@@ -114,9 +134,17 @@ class _AssignmentPlan:
             allocations=allocations if any(allocations) else (),
         )
 
+    def _dropped_rows(self) -> list[int]:
+        """Return the rows that take no instance; if the request is not served, those that were not decided too."""
+        return [
+            row
+            for row, limit in self.instance_limits.items()
+            if not limit or (not self.is_served and self._miss_reasons[row] is NoCandidateReason.UNDECIDED)
+        ]
+
     def _samples(self) -> dict[str, list[str]]:
         samples: dict[str, list[str]] = {}
-        for row in sorted(row for row, limit in self.instance_limits.items() if not limit):
+        for row in sorted(self._dropped_rows()):
             names = samples.setdefault(str(self._miss_reasons[row]), [])
             if len(names) < MAX_SAMPLES:
                 names.append(self._view.name(row))

@@ -6,6 +6,7 @@ import pytest
 from rpcapi import context, errors
 from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.trees.search import MAX_STEPS
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.core.trees import finder
@@ -91,12 +92,21 @@ def test_each_instance_of_a_large_request_gets_a_provider_of_its_own(count):
 
 
 def test_exhausted_search_steps_are_a_refusal_reason(monkeypatch):
-    monkeypatch.setattr(finder, "MAX_DECISION_STEPS", finder.TREE_READ_STEPS)
+    monkeypatch.setattr(finder, "MAX_STEPS", 0)
     partition = HostPartition(cards("a", 2) | cards("b", 2))
     scheduler, _ = partition.scheduler()
     with pytest.raises(errors.NoValidHost, match="2 not decided within the search budget"):
         select(scheduler, selection_call(2, scheduling_request=device_request(2)))
     assert partition.live() == []
+
+
+def test_undecided_hosts_are_searched_once_more(monkeypatch):
+    """Given two steps too few for the first search, one for the host and one for each device."""
+    monkeypatch.setattr(finder, "MAX_STEPS", 1)
+    partition = HostPartition(cards("a", 2))
+    scheduler, _ = partition.scheduler()
+    assert [result.host for result in select(scheduler, selection_call(scheduling_request=device_request(2))).prepared]
+    assert partition.store.find_decision("req-1")["reasons"] == {}
 
 
 def test_shared_pool_is_claimed_with_the_host():
@@ -211,7 +221,10 @@ def test_refusal_names_hosts_whose_trees_do_not_fit():
     assert documents["samples"] == {"no provider for group _0": ["b"], "no provider tree fits": ["a"]}
 
 
-def test_alternates_get_current_allocations_of_their_trees():
+@pytest.mark.parametrize("max_steps", [MAX_STEPS, 1])
+def test_alternates_get_current_allocations_of_their_trees(monkeypatch, max_steps):
+    """Given one step too few for the first search, hosts are searched once more."""
+    monkeypatch.setattr(finder, "MAX_STEPS", max_steps)
     partition = HostPartition(cards("a", 1) | cards("b", 2) | cards("c", 1))
     scheduler, replica_view = partition.scheduler()
     select(scheduler, selection_call(first=7, scheduling_request=device_request(force_hosts=("b",))))

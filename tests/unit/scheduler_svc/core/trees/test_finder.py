@@ -82,18 +82,32 @@ def test_released_allocations_count_as_free():
         assert allocations.find(row) == SECOND
 
 
-def test_search_ends_when_the_steps_of_the_decision_are_used_up(view, monkeypatch):
-    monkeypatch.setattr(finder, "MAX_DECISION_STEPS", 1)
+def test_hosts_stay_undecided_when_the_reserved_steps_are_used_up(view, monkeypatch):
+    monkeypatch.setattr(finder, "RESERVED_STEPS", 1)
     allocations = AllocationFinder(view, GPU_REQUEST)
     assert not allocations.is_exhausted
-    allocations.find(view.row("a"))
+    assert allocations.find(view.row("a")) == FIRST
     assert allocations.is_exhausted
     assert allocations.find(view.row("b")) is NoCandidateReason.UNDECIDED
 
 
 @pytest.mark.parametrize(("count", "exhausted"), [(0, True), (1, True), (100, True), (101, False)])
 def test_search_steps_grow_with_the_hundreds_of_instances(view, monkeypatch, count, exhausted):
-    monkeypatch.setattr(finder, "MAX_DECISION_STEPS", finder.TREE_READ_STEPS)
+    monkeypatch.setattr(finder, "RESERVED_STEPS", finder.TREE_READ_STEPS)
     allocations = AllocationFinder(view, GPU_REQUEST, count)
     assert allocations.find(view.row("a")) == FIRST
     assert allocations.is_exhausted == exhausted
+
+
+def test_first_steps_of_a_search_do_not_depend_on_earlier_ones(view, monkeypatch):
+    monkeypatch.setattr(finder, "COMMON_STEPS", 0)
+    monkeypatch.setattr(finder, "FIRST_STEPS", 2)
+    assert AllocationFinder(view, GPU_REQUEST).find(view.row("a")) == FIRST
+    monkeypatch.setattr(finder, "FIRST_STEPS", 1)
+    assert AllocationFinder(view, GPU_REQUEST).find(view.row("a")) is NoCandidateReason.UNDECIDED
+
+
+@pytest.mark.parametrize(("factor", "allocation"), [(1, NoCandidateReason.UNDECIDED), (2, FIRST)])
+def test_factor_multiplies_the_steps(view, monkeypatch, factor, allocation):
+    monkeypatch.setattr(finder, "MAX_STEPS", 1)
+    assert AllocationFinder(view, GPU_REQUEST, factor=factor).find(view.row("a")) == allocation
