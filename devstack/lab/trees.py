@@ -3,9 +3,13 @@
 
 import argparse
 import itertools
+import time
 import uuid as uuid_module
 from collections.abc import Iterator, Mapping
+from random import Random
 from typing import Any
+
+import numpy as np
 
 from devstack import peer_environments
 from devstack.lab import default_driver, hosts
@@ -15,16 +19,21 @@ from devstack.lab.peers import side
 from devstack.lab.peers.side import PeerFailed, PeerProcess
 from devstack.lab.placement.cloud import make_provider
 from devstack.lab.rows import ResultRow
-from devstack.lab.timing import TimedSubject, Times, interleave
+from devstack.lab.timing import TimedSubject, Times, interleave, without_collection
 from devstack.peer_environments import PLACEMENT, PeerMissing
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.trees.search import MAX_STEPS, NoCandidateReason, StepBudget, find_first
+from rpcapi.resources.trees.tree import Provider, ProviderInventory, ProviderTree, TreeRequest
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 
 GPU = "PGPU"
 BLOCKS = 10
 BLOCK_SIZE = 5
+HARD_SEARCHES = 100
+HARD_PROVIDERS, HARD_GROUPS = 5, 15
+SEARCH_AIM_MS = 50.0
 LIMIT = 1000  # [scheduler] max_placement_results: what Nova asks Placement for
 NOT_MEASURED = (
     "Placement: HTTP, Keystone, a database server (SQLite file, in process), called once. Ours: RPC, claiming."
@@ -36,6 +45,7 @@ GroupCase = tuple[int, str]  # number of groups, and group policy
 class TreesBenchmark(Benchmark):
     """Time a decision for a server with several single-device groups on hosts with many devices.
 
+    The last row has the processor time of a search that uses up the steps of one host.
     Compares it with a decision for a server without devices on the same hosts, and with Placement's candidates if
     `./devstack/lab.sh peers --install` installed it; up to --most groups, because Placement's time grows with their
     number.
@@ -59,6 +69,7 @@ class TreesBenchmark(Benchmark):
             times = interleave({"plain": plain, "ours": subject}, blocks=BLOCKS, size=BLOCK_SIZE)
             ours[case] = times["ours"].p50_us
             yield _row(args, case, times, found_hosts(subject))
+        yield _budget_row()
         measurable = {case: p50_us for case, p50_us in ours.items() if case[0] <= args.most}
         yield from self._compare_with_placement(args, measurable)
 
@@ -89,6 +100,40 @@ def _row(args: argparse.Namespace, case: GroupCase, times: Mapping[str, Times], 
     ours, plain = times["ours"], times["plain"]
     figures = {**ours.microseconds(), "without_p50_us": plain.p50_us, "hosts_found": hosts_found}
     return ResultRow(f"{_name(args, case)}, p50", ours.p50_us / plain.p50_us, None, figures=figures)
+
+
+def _budget_row() -> ResultRow:
+    """Measure the processor time of searches that use up the steps of one host."""
+    seconds = []
+    undecided = 0
+    with without_collection():
+        for seed in range(HARD_SEARCHES):
+            tree, tree_request = hard_search(seed)
+            began = time.thread_time()
+            undecided += find_first(tree, tree_request, StepBudget()) is NoCandidateReason.UNDECIDED
+            seconds.append(time.thread_time() - began)
+    times = Times(np.array(seconds))
+    figures = {**times.milliseconds(), "steps": MAX_STEPS, "undecided": undecided}
+    return ResultRow(
+        f"trees: processor time of one host's search to the end of its budget, p99 / {SEARCH_AIM_MS:g} ms",
+        times.p99_us / 1e3 / SEARCH_AIM_MS,
+        1.0,
+        figures=figures,
+    )
+
+
+def hard_search(seed: int) -> tuple[ProviderTree, TreeRequest]:
+    """Return a tree and a request that just does not fit, although the sums of the amounts suffice.
+
+    Amounts are even and capacities odd, so that a unit of each provider stays free, which no sum shows.
+    """
+    random = Random(seed)
+    amounts = [2 * random.randint(20, 40) for _ in range(HARD_GROUPS)]
+    amounts[-1] += (2 - sum(amounts)) % (2 * HARD_PROVIDERS)
+    capacity = (sum(amounts) - 2) // HARD_PROVIDERS + 1
+    providers = [Provider(f"host/{n}", "host", {GPU: ProviderInventory(capacity)}) for n in range(HARD_PROVIDERS)]
+    groups = [RequestGroup(f"_{number}", {GPU: amount}) for number, amount in enumerate(amounts)]
+    return ProviderTree([Provider("host"), *providers]), TreeRequest(groups, NONE)
 
 
 def request(groups: int, policy: str) -> SchedulingRequest:

@@ -10,10 +10,14 @@ from tests.support import asking
 
 
 def test_json_rows_without_a_peer(tmp_path):
-    rows = asking.run_json("trees", "--hosts", "2", "--devices", "3", "--groups", "1,3", "--cache", str(tmp_path))
+    *rows, search = asking.run_json(
+        "trees", "--hosts", "2", "--devices", "3", "--groups", "1,3", "--cache", str(tmp_path)
+    )
     assert [row["hosts_found"] for row in rows] == [2] * 4
     for row in rows:
         assert row["ratio"] == pytest.approx(row["p50_us"] / row["without_p50_us"])
+    assert search["ratio"] == pytest.approx(search["p99_ms"] / trees.SEARCH_AIM_MS)
+    assert search["undecided"] > 0.9 * trees.HARD_SEARCHES
 
 
 @pytest.mark.parametrize("policy", [NONE, ISOLATE])
