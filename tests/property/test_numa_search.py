@@ -5,11 +5,14 @@ Each commit runs a part of the cases; so many commits in a row run all.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 import pytest
 
+from rpcapi.resources.trees.matching import match_allocations
 from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first
+from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
 from tests.support import stride
 from tests.support.clouds.numa_cases import NumaCase, planted_case, random_case
 
@@ -36,7 +39,17 @@ def count_undecided(make_case: MakeCase, groups: int, step: int) -> int:
             assert not case.is_feasible(), number
         else:
             assert case.is_valid(outcome), number
+            assert matches_as_an_agent(case, outcome), number
     return undecided
+
+
+def matches_as_an_agent(case: NumaCase, candidate: AllocationCandidate) -> bool:
+    """Return whether the agent finds groups for the amounts of a claim, of which it knows no more than the amounts."""
+    providers = [replace(provider, inventories={}, symmetry_key=provider.id) for provider in case.tree.providers]
+    tree = ProviderTree(providers)
+    matches = match_allocations(tree, case.request, candidate.allocations, StepBudget(), case.conditions)
+    match = next(matches, None)
+    return match is not None and case.is_valid(match)
 
 
 @pytest.mark.parametrize("step", [COMMITS, EVERY_CASE])
