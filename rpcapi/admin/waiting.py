@@ -7,7 +7,6 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.admin import Session
-from rpcapi.admin.session import NO_ANSWER
 
 CHUNK = 500  # instances per call
 FIRST_PAUSE = 0.1
@@ -34,6 +33,8 @@ def wait_for_status(
     Only unfinished servers are fetched again; servers without a record are omitted. Raises one of NO_ANSWER if no call
     was answered in that time.
     """
+    from rpcapi.admin.session import NO_ANSWER  # noqa: PLC0415 - lazy, see rpcapi.admin
+
     deadline = time.monotonic() + timeout
     pause = FIRST_PAUSE
     instances: dict[str, Any] = {}

@@ -17,11 +17,10 @@ PARTITION_JUST_AWAY = "partition unavailable for less than a minute"
 COMPUTE_JUST_DOWN = "compute service down for less than a minute"  # a host of Nova
 HOST_REASONS = frozenset({JUST_DOWN, NOT_AUDITED, PARTITION_JUST_AWAY, COMPUTE_JUST_DOWN})
 
-# Reasons of a single decision. The next decision sees the change, or has another budget of search steps.
+# Reasons of a single decision. The next decision sees the change.
 CLAIMED_MEANWHILE = "claimed by others meanwhile"
 CHANGED_MEANWHILE = "changed meanwhile"
-SEARCH_UNFINISHED = "no provider tree found within the steps allowed"
-DECISION_REASONS = frozenset({CLAIMED_MEANWHILE, CHANGED_MEANWHILE, SEARCH_UNFINISHED})
+DECISION_REASONS = frozenset({CLAIMED_MEANWHILE, CHANGED_MEANWHILE})
 
 # Errors without a decision: the store, a worker's table or an undecided claim must come back first.
 ERRORS = (errors.Unavailable, errors.ClaimClosed)

@@ -18,10 +18,11 @@ from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
+from scheduler_svc.endpoints.server_groups import ServerGroupEndpoint
 from tests.support import CHECKOUT
 
 ENDPOINTS = {
-    "scheduler": (SelectionEndpoint, HostStateEndpoint, NovaAuditEndpoint, DecisionsEndpoint),
+    "scheduler": (SelectionEndpoint, HostStateEndpoint, ServerGroupEndpoint, NovaAuditEndpoint, DecisionsEndpoint),
     "claims": (ClaimsEndpoint,),
     "conductor": (InstanceEndpoint, PowerEndpoint, MoveEndpoint, HostEndpoint, RepairEndpoint, MaintenanceEndpoint),
     "compute": (ComputeEndpoint,),
