@@ -36,19 +36,21 @@ class AttemptResult(StrEnum):
 
 
 class ClaimEnd(StrEnum):
-    """Claim verb still to be sent for an ended attempt."""
+    """Claim verb that the saga must still send for an ended attempt."""
 
     NOTHING = "nothing"  # the store answered that the claim is over
-    ABORT = "abort"  # never confirmed
+    ABORT = "abort"  # the claim was never confirmed
     RELEASE = "release"
 
 
 @dataclass(frozen=True, slots=True)
 class CopyState:
-    """Last copy of a guest from this host; ``phase`` is as in rpcapi.objects.copy.
+    """Last copy of a guest from this host.
 
-    ``reason``: Why the copy failed. ``post_copy``: Whether the guest may continue at its destination before all memory
-    is copied.
+    Attributes:
+        phase: Phase as in rpcapi.objects.copy.
+        reason: Why the copy failed.
+        post_copy: Whether the guest may continue at its destination before all memory is copied.
     """
 
     number: int
@@ -59,22 +61,22 @@ class CopyState:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Journal record of an attempt, with all that the store needs to re-assert its claim.
+    """Journal record of an attempt, complete enough to re-assert its claim.
 
     Attributes:
         at_ms: Time at which the attempt reached its stage.
         request_id: Id of the latest message about the attempt.
         allocations: {provider: {class: amount}}.
         assignments: {resource kind: assignment}.
-        owner: Owner as in AuditReport.
+        owner: Owner of the claim, as in AuditReport.
         outcome, reason, claim_end: Set when the attempt has ended.
         reported: Whether the conductor has acknowledged the outcome.
         operation: Number of the guest's last reboot or rebuild; 0 if none.
-        starts_off: Whether the guest is created powered off, until its start is requested.
-        role, migration, source_attempt: The claim's MoveEnd, from the conductor's last message about a move.
+        starts_off: Whether to create the guest powered off.
+        role, migration, source_attempt: MoveEnd of the claim, from the conductor's last message about a move.
         transition: Number of the last message about a move or about power; 0 if none.
         stopped_for: Migration for which the guest was stopped; "" if none.
-        is_incoming: Whether the guest is created paused, to be filled by a copy from another host.
+        is_incoming: Whether to create the guest paused, for a copy from another host to fill.
         copy: Last copy of the guest from this host.
     """
 
@@ -112,13 +114,13 @@ class Attempt:
 
     @property
     def outcome_if_ended(self) -> AttemptResult:
-        """Outcome of an end that the conductor did not request: REFUSED while no outcome was reported, then GONE."""
+        """Outcome of an end that nobody requested: REFUSED before the first acknowledged report, then GONE."""
         return AttemptResult.GONE if self.reported else AttemptResult.REFUSED
 
     def to_ended(
         self, outcome: AttemptResult, reason: str, claim_end: ClaimEnd, at_ms: int, request_id: str | None = None
     ) -> "Attempt":
-        """Return the ended attempt, without resources; the owner stays for the context of calls."""
+        """Return the attempt as ended, without resources. The owner stays, for the context of later calls."""
         return replace(
             self,
             stage=Stage.GONE,
@@ -134,7 +136,7 @@ class Attempt:
         )
 
     def to_ended_by_request(self, at_ms: int, request_id: str) -> "Attempt":
-        """Return the attempt ended at the conductor's request; FAILED if its guest never ran."""
+        """Return the attempt as ended at the conductor's request: FAILED if its guest never ran."""
         outcome = AttemptResult.FAILED if self.is_incoming else AttemptResult.GONE
         return self.to_ended(outcome, "stopped and released by request", ClaimEnd.RELEASE, at_ms, request_id)
 
@@ -143,13 +145,13 @@ class Attempt:
         return MoveEnd(self.role, self.migration or None, self.source_attempt)
 
     def to_end_of_move(self, move: MoveEnd) -> "Attempt":
-        """Return the attempt as an end of a move; role ONLY drops its copy."""
+        """Return the attempt with this end of a move; role ONLY also drops the copy."""
         if move.role is ClaimRole.ONLY:
             return replace(self, role=move.role, migration="", source_attempt=None, copy=None)
         return replace(self, role=move.role, migration=move.migration or "", source_attempt=move.source_attempt)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the journalled form, which shares the mappings: dataclasses.asdict takes ten times as long."""
+        """Return the journal document. It shares the mappings: dataclasses.asdict takes ten times as long."""
         document = {name: getattr(self, name) for name in self.__dataclass_fields__}
         document["copy"] = asdict(self.copy) if self.copy else None
         document["role"] = None if self.role is ClaimRole.ONLY else self.role
@@ -157,7 +159,10 @@ class Attempt:
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
-        """Read the journalled form; raises ValueError, TypeError, KeyError, or NewerState for unknown words."""
+        """Read a journal document.
+
+        Raises ValueError, TypeError, KeyError, or NewerState for unknown fields and enum values.
+        """
         values = dict(raw)
         record = f"the journal's attempt {values['attempt']} of {values['uuid']}"
         check_fields(record, values, cls.__dataclass_fields__)
@@ -173,7 +178,7 @@ class Attempt:
 
 
 def group_by_request(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
-    """Group attempts by request id, so that calls about them carry their request's id."""
+    """Group attempts by request id, because a call to another service carries one request id."""
     groups: dict[str, list[Attempt]] = {}
     for attempt in attempts:
         groups.setdefault(attempt.request_id, []).append(attempt)

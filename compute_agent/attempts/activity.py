@@ -8,7 +8,10 @@ from compute_agent.attempt import Attempt, AttemptRef, AttemptResult
 
 
 class NodeActivity:
-    """Build counters by node since the agent's start. Only the host's serial queue writes; any thread may read."""
+    """Build counters per node since the agent's start.
+
+    Only the host's serial queue writes; any thread may read.
+    """
 
     def __init__(self) -> None:
         self._building: dict[AttemptRef, str] = {}
@@ -16,14 +19,17 @@ class NodeActivity:
         self._failure_counts: Counter[str] = Counter()
 
     def begin(self, attempts: Iterable[Attempt]) -> None:
-        """Count builds in progress; idempotent per attempt."""
+        """Count builds in progress, each attempt once."""
         for attempt in attempts:
             if attempt.ref not in self._building:
                 self._building[attempt.ref] = attempt.name
                 self._build_counts[attempt.name] += 1
 
     def end(self, attempts: Iterable[Attempt]) -> None:
-        """Stop counting finished builds and update the failure counts; an attempt without an outcome runs."""
+        """Count these builds as finished, and update the failure counts.
+
+        An attempt without an outcome succeeded, which resets its node's failures.
+        """
         for attempt in attempts:
             node = self._building.pop(attempt.ref, None)
             if node is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audit of a service host: report its attempts to the store and end attempts whose claims are over.
+"""Audit of a service host: reports live attempts to the store, then ends attempts whose claims are over.
 
 A host audits after its start and whenever the store may have lost data.
 """
@@ -19,8 +19,8 @@ from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
 
 LOG = log.getLogger(__name__)
 
-# Answers for claims that are over or belong to another host. Not UNKNOWN: the store may have lost the claim, and a
-# running guest is the truth.
+# Answers that end an attempt: its claim is over or belongs to another host. UNKNOWN does not end a running guest,
+# because the store may have lost its claim.
 ENDED_ANSWERS = frozenset(
     {
         Answer.ABORTED,
@@ -35,7 +35,10 @@ ENDED_ANSWERS = frozenset(
 
 
 class HostAuditor:
-    """Auditor of a service host; runs in the host's serial queue, so nothing changes during an audit."""
+    """Auditor of a service host.
+
+    Runs in the host's serial queue, so that attempts do not change during an audit.
+    """
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class HostAuditor:
     def audit(self, epoch: int) -> objects.AuditAnswer:
         """Report the live attempts, end attempts whose claims are over, and return the answer.
 
-        If the answer names another epoch, the host is not open yet and must audit in that epoch. Raises CallUnanswered,
+        If the answer has another epoch, the host is not open yet and must audit in that epoch. Raises CallUnanswered,
         CallRejected.
         """
         isolations = self._guest_manager.audit_duty.isolations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Admission of build and terminate messages for the saga; each may arrive twice, late or never."""
+"""Admission of build and terminate messages, which may arrive twice, late or never."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from rpcapi.resources.claims import ClaimRole
 
 
 def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
-    """Admit or refuse each intent by the host's own view, and journal the decisions in at most two batches.
+    """Admit or refuse each intent by the host's own resource tracker, and journal the decisions.
 
-    A new agent need not check journalled intents again. A repeated attempt is only reported again; one older than the
-    instance's latest is refused.
+    A repeated attempt is only reported again. An attempt older than the instance's latest is refused. At most two
+    batches are written, and a restarted agent does not check admitted intents again.
     """
     admitted: list[Attempt] = []
     refused: list[Attempt] = []
@@ -43,7 +43,7 @@ def terminate(guest_manager: GuestManager, refs: Sequence[AttemptRef], request_i
     """End attempts, journalled or not, so that the saga releases their claims.
 
     Also ends older attempts that wait for confirmation: the store prepares an attempt only after the previous one has
-    ended. The journal record rejects a late build.
+    ended. The journal record of the end refuses a build message that arrives later.
     """
     ended_attempts = []
     for ref in refs:
@@ -83,5 +83,8 @@ def _end_with_release(guest_manager: GuestManager, attempt: Attempt, outcome: At
 
 
 def _has_ended_before(older: Attempt, ref: AttemptRef) -> bool:
-    """Return whether ``older`` must have ended before the later ``ref``: not a source, not returned since."""
+    """Return whether ``older`` must have ended before ``ref`` was prepared.
+
+    False for the source of a move, and for an attempt to which a message returned the instance after ``ref``.
+    """
     return older.live and older.role is not ClaimRole.SOURCE and max(older.attempt, older.transition) < ref.attempt

@@ -20,7 +20,7 @@ from rpcapi.context import RequestContext
 LOG = log.getLogger(__name__)
 Reply = TypeVar("Reply")
 
-# Seconds; timeout of a call while the agent stops.
+# Timeout in seconds of calls while the agent stops.
 DRAIN_TIMEOUT = 3.0
 
 
@@ -44,7 +44,7 @@ class _CallTimeout:
 
 
 class ServiceCalls:
-    """Caller of other services, at most once: callers must repeat unanswered calls.
+    """Sender of calls to other services, each at most once: users must repeat unanswered calls.
 
     ``isolation`` notes every answer, including refusals; without it the agent never counts as isolated.
     """
@@ -55,7 +55,7 @@ class ServiceCalls:
         self.isolation = isolation or IsolationWatch(math.inf)
 
     def of_host(self, host_uuid: str) -> "ServiceCalls":
-        """Return a caller that names the host's state folder and shares everything else with this one."""
+        """Return a sender whose calls carry this host identity; timeout and isolation stay shared."""
         calls = copy.copy(self)
         calls._host_uuid = host_uuid
         return calls
@@ -66,7 +66,7 @@ class ServiceCalls:
         self._timeout.timeout = min(self._timeout.timeout, DRAIN_TIMEOUT)
 
     def call(self, method: str, send: Callable[[RequestContext], Reply], attempts: Sequence[Attempt] = ()) -> Reply:
-        """Return the result of ``send(context)``, with the request context of ``attempts``.
+        """Return ``send(context)``; the context has the owner and request id of ``attempts``.
 
         Raises CallUnanswered, CallRejected or IdentityRefused, with method and cause.
         """

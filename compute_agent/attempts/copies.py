@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of running guests from this host: started, aborted or completed by message, each number once.
+"""Copies of running guests from this host: messages start, force or abort each numbered copy once.
 
-They change only the source's journal and guest; the guest at the destination stays paused until the source has reported
-the stop. A copy that is running in the journal after a restart has failed, and the guest runs on.
+A copy changes only the source's journal and guest. The guest at the destination stays paused until the source has
+reported its stop. A restart of the agent fails a copy in progress; the guest keeps running.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class GuestCopy:
 def apply_copies(
     guest_manager: GuestManager, copies: Sequence[GuestCopy], request_id: str, owner: dict[str, str]
 ) -> None:
-    """Apply each message; for a guest that this host does not have, end the claim."""
+    """Apply each copy message. End the claim of a guest that the journal does not have."""
     for copy in copies:
         attempt = guest_manager.journal.get(copy.ref)
         if attempt is None:
@@ -89,7 +89,10 @@ def _force(guest_manager: GuestManager, attempt: Attempt, state: CopyState) -> N
 
 
 def advance(guest_manager: GuestManager, die: Callable[[], None]) -> int | None:
-    """Advance all copies; return the ms until the next event. ``die`` is called if the host must die."""
+    """Advance all copies; return the ms until the next event, or None.
+
+    Calls ``die`` and returns if a simulated fault ends the host.
+    """
     waits_ms = []
     now_ms = guest_manager.hypervisor.copy_clock()
     for attempt in guest_manager.journal.copying():
@@ -115,7 +118,7 @@ def advance(guest_manager: GuestManager, die: Callable[[], None]) -> int | None:
 
 
 def _stop_source(guest_manager: GuestManager, attempt: Attempt, phase: str) -> None:
-    """Stop the guest, then journal it: the destination runs the guest only after this record is reported."""
+    """Pause the guest, then journal its stop: the destination runs the guest once the stop is reported."""
     guest_manager.hypervisor.pause(attempt.ref)
     if attempt.copy is not None:
         stopped = replace(attempt, stage=Stage.STOPPED, stopped_for=attempt.migration)

@@ -23,7 +23,7 @@ LOG = log.getLogger(__name__)
 class GuestManager:
     """Journal, tracker, guests and activity of a service host; only the host's serial queue writes.
 
-    Only ``spawn`` starts guests, and none while ``audit_duty`` is due. A host with a ``refusal`` takes no new guests.
+    Only ``spawn`` starts guests, and never while ``audit_duty`` is due. A host with a ``refusal`` takes no new guests.
     """
 
     host: str
@@ -37,12 +37,12 @@ class GuestManager:
     def open(self) -> None:
         """Take over from the previous agent and reconcile guests with the journal.
 
-        Nothing may run without a confirmed claim, and every spawn is journalled. So:
+        No guest may run without a confirmed claim, and every spawn is journalled. So:
 
-        - a guest without a live attempt is left from an interrupted stop, and is stopped;
-        - a journalled guest that is missing or damaged was lost with its machine, and is spawned again under its claim,
-          powered off if it was;
-        - a missing guest that was being received has lost the copied data, and its attempt fails.
+        - A guest without a live attempt is left from an interrupted stop: it is stopped.
+        - A missing or damaged guest of a live attempt was lost with its machine: it is spawned again under its claim,
+          powered off if it was stopped.
+        - A missing incoming guest has lost its copied data: its attempt fails.
 
         Raises JournalDamaged, NewerState, ValueError and OSError.
         """
@@ -64,7 +64,7 @@ class GuestManager:
                 LOG.warning("Stopping guest %s (attempt %d): it has no live claim", *guest.ref)
                 self.hypervisor.stop(guest.ref)
         for attempt in self.journal.at(Stage.STOPPED):
-            if attempt.copy is None or attempt.copy.phase == FAILED:  # else keep its memory until the migration ends
+            if attempt.copy is None or attempt.copy.phase == FAILED:  # other copies need the guest's memory
                 self.hypervisor.power_off(attempt.ref)
         self._report_damaged(damaged)
         lost_refs = [
@@ -106,9 +106,9 @@ class GuestManager:
         self.activity.begin(intents)
 
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
-        """Start the guests of confirmed attempts, powered off or paused if requested.
+        """Spawn the guests of confirmed attempts, powered off or paused if requested.
 
-        Return (failed attempt, reason) pairs. If an audit becomes due, the remaining attempts stay as they are.
+        Returns (failed attempt, reason) pairs. Stops when an audit becomes due.
         """
         refs: dict[Stage, list[AttemptRef]] = {Stage.SPAWNED: [], Stage.STOPPED: []}
         failed = []
@@ -135,7 +135,7 @@ class GuestManager:
         return failed
 
     def power_off(self, attempt: Attempt) -> None:
-        """Power off the guest of a live attempt, then journal it; resources stay allocated."""
+        """Power off the guest of a live attempt, then journal the stop; resources stay allocated."""
         self.hypervisor.power_off(attempt.ref)
         self.journal.put([replace(attempt, stage=Stage.STOPPED, at_ms=self.journal.clock(), reported=False)])
         self.activity.end([attempt])
@@ -151,9 +151,9 @@ class GuestManager:
         self._put_operation(attempt, Stage.CONFIRMED, number)
 
     def rebuild(self, attempt: Attempt, number: int, image: str) -> None:
-        """Replace the guest's disk, then journal it; the saga starts a running guest again.
+        """Replace the guest's disk, then journal the operation; the saga restarts a running guest.
 
-        ``image`` "" keeps its image.
+        ``image`` "" keeps the current image.
         """
         self.hypervisor.rebuild(attempt.ref, number, image)
         stage = Stage.STOPPED if attempt.stage is Stage.STOPPED else Stage.CONFIRMED
@@ -166,7 +166,7 @@ class GuestManager:
         LOG.info("Instance %s (attempt %d): executed operation %d", *attempt.ref, number)
 
     def end_unknown(self, ref: AttemptRef, request_id: str, owner: Mapping[str, str]) -> None:
-        """End an attempt that is not in the journal: nothing runs under its claim, which must not stay."""
+        """End an attempt that is not in the journal, to release its claim: it has no guest."""
         at_ms = self.journal.clock()
         unknown = Attempt(*ref, stage=Stage.INTENT, at_ms=at_ms, owner=owner)
         reason = "its guest is not on this host"
@@ -175,8 +175,7 @@ class GuestManager:
     def end_attempts(self, ended: Sequence[Attempt]) -> None:
         """Stop the guests of ended attempts, journal the ends, and free the resources.
 
-        The record precedes every report and release: an attempt journalled as ended is never spawned again, even after
-        a crash.
+        The journal record precedes any report and release, so that not even a crash lets the attempt spawn again.
         """
         for attempt in ended:
             self.hypervisor.copies.pop(attempt.ref, None)

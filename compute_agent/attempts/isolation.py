@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Isolation of an agent: without answers for so long, an operator may have fenced its hosts."""
+"""Isolation of an agent: so long without answers that an operator may have fenced its hosts."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def seconds_since_boot() -> float:
-    """Return a time unaffected by clock changes that also counts while the machine is suspended."""
+    """Return the seconds since boot, including suspension. Changes of the wall clock have no effect."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -16,7 +16,7 @@ class AuditDue(Exception):
 
 
 class IsolationWatch:
-    """Thread-safe counter of isolations, periods of more than ``timeout`` seconds without an answer.
+    """Thread-safe counter of isolations: periods longer than ``timeout`` seconds without an answer.
 
     The host of an isolated agent may have been fenced and its instances moved; see AuditDuty.
     """
@@ -38,7 +38,10 @@ class IsolationWatch:
         return self._clock()
 
     def note_answer(self, sent_at: float) -> None:
-        """Note the answer to a call of ``sent_at``: it proves contact then; the agent may have been suspended since."""
+        """Record an answer to a call sent at ``sent_at``.
+
+        Contact is proven only for that time, since the agent may have been suspended after it.
+        """
         with self._lock:
             self._ended += self._is_isolated()
             self._last_contact = max(self._last_contact, sent_at)
@@ -52,7 +55,7 @@ class AuditDuty:
 
     def __init__(self, watch: IsolationWatch) -> None:
         self._watch = watch
-        self._audited: int | None = None  # isolations before the last audit; None before the first audit
+        self._audited: int | None = None  # number of isolations before the last audit; None before the first
 
     @property
     def is_due(self) -> bool:
@@ -70,5 +73,8 @@ class AuditDuty:
         return self._watch.count
 
     def discharge(self, isolations: int) -> None:
-        """Note an audit sent after ``isolations``; a later isolation keeps the duty due."""
+        """Record an audit that was sent after ``isolations`` isolations.
+
+        A later isolation makes another audit due.
+        """
         self._audited = isolations

@@ -80,7 +80,7 @@ class Journal:
         self._write([{"stage": stage, "ref": list(ref), "at_ms": now} for ref in refs], durable)
 
     def mark_reported(self, refs: Iterable[AttemptRef]) -> None:
-        """Record that the conductor acknowledged outcomes; after a lost record they are reported again."""
+        """Record that the conductor acknowledged outcomes. A lost record only repeats the report."""
         self._write([{"reported": True, "ref": list(ref)} for ref in refs], durable=False)
 
     def report_again(self, ref: AttemptRef) -> None:
@@ -88,7 +88,7 @@ class Journal:
         self._store(replace(self._attempts[ref], reported=False))
 
     def compact(self) -> None:
-        """Rewrite the file without reported ends older than the retention."""
+        """Rewrite the file without reported ended attempts that are older than the retention."""
         oldest = self.clock() - self._retention_ms
         for attempt in self.at(Stage.GONE):
             if attempt.reported and attempt.at_ms < oldest:

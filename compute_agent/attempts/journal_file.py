@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Append-only file of batches, with a line, a checksum and an fsync per batch."""
+"""Append-only file with one checksummed line per batch of records."""
 
 import json
 import os
@@ -21,7 +21,7 @@ class JournalDamaged(Exception):
 
 
 class JournalFile:
-    """Lines of the journal on disk, a batch each; not thread-safe. Discards the torn last line of a crash."""
+    """Journal on disk, one batch per line; not thread-safe. Drops a last line torn by a crash."""
 
     def __init__(self, path: Path, host: str) -> None:
         self._path = path
@@ -52,10 +52,10 @@ class JournalFile:
         return contents[1:]
 
     def append(self, records: Sequence[JournalRecord], durable: bool = True) -> None:
-        """Append a batch, which is on disk on return if ``durable``.
+        """Append a batch; if ``durable``, it is on disk on return.
 
-        Otherwise it survives the process at once, and a power loss after the next durable batch. After OSError,
-        ``rewrite`` must precede the next append.
+        Otherwise it survives a crash of the process at once, and a power loss after the next durable batch. After
+        OSError, call ``rewrite`` before the next append.
         """
         if self.needs_rewrite:
             raise OSError(f"{self._path} may end in an incomplete batch: rewrite it")
@@ -67,7 +67,7 @@ class JournalFile:
         self.lines += 1
 
     def rewrite(self, records: Sequence[JournalRecord]) -> None:
-        """Replace the content by one batch, atomically and durably; raises OSError without any change."""
+        """Replace the content with one batch, atomically and durably. Raises OSError without any change."""
         state_files.replace(self._path, _encode(self._header) + _encode(list(records)))
         self.close()
         self._open()

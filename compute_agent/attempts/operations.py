@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reboot and rebuild of guests by message, each number executed once."""
+"""Reboots and rebuilds requested by numbered messages, each number executed once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ def apply_operations(
 ) -> None:
     """Execute each operation; the saga then starts the guests.
 
-    For a guest that this host lacks, end the claim. The number is journalled after the change: after a crash in
-    between, a repeated message changes the guest twice.
+    Ends the claim of a guest that the journal does not have. The number is journalled after the change, so that after a
+    crash in between a repeated message changes the guest twice.
     """
     for operation in operations:
         attempt = guest_manager.journal.get(operation.ref)
         if attempt is None:
             guest_manager.end_unknown(operation.ref, request_id, owner)
         elif not attempt.live or operation.number <= attempt.operation or attempt.stopped_for:
-            # A move decides when a guest that it stopped starts; the report names the move.
+            # Only its move may start a guest that was stopped for a move. The report names the move.
             guest_manager.journal.report_again(attempt.ref)
         elif attempt.stage is Stage.INTENT:
             continue  # not started yet; the conductor repeats its message

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attempt saga: advances each attempt from its journalled stage: confirm, spawn, end the claim, report.
+"""Attempt saga: advances each attempt from its journalled stage (confirm, spawn, end the claim, report).
 
-The journal is its only durable state: a start after a crash, a retry and the first run are the same pass.
+The journal is the only durable state: a start after a crash, a retry and the first run are the same pass.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from rpcapi.resources.claims import MAX_INSTANCES, Answer
 
 LOG = log.getLogger(__name__)
 
-REMIND_MS = 300_000  # interval of repeated reports about a guest that followed a message
+REMIND_MS = 300_000  # interval of repeated reports about guests that a message changed
 
 
 class AttemptSaga:
@@ -60,7 +60,10 @@ class AttemptSaga:
         return self._unfinished, boot_ms
 
     def remind(self) -> bool:
-        """Report guests changed by messages every REMIND_MS, in case a store lost them; return whether any is due."""
+        """Report guests again every REMIND_MS after a message changed them; return whether any is due.
+
+        A store may have lost the previous report.
+        """
         now_ms = self._journal.clock()
         changed = [
             attempt
@@ -78,7 +81,7 @@ class AttemptSaga:
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
         """Call ``call`` per request; stop at the first unanswered call, or if an audit is due.
 
-        A call covers a whole build request, since members of an affinity group change hosts together.
+        A call covers all attempts of a request, because members of an affinity group change hosts together.
         """
         for group in group_by_request(attempts).values():
             rest = iter(group)

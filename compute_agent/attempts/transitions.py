@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guest transitions by message: power, end, and the claim's role in a move.
+"""Transitions requested by messages: power, end of the guest, and its claim's role in a move.
 
 Each message may arrive twice, late or never; a repeated message only causes another report.
 """
@@ -27,7 +27,10 @@ class GuestTransition:
 def apply_transitions(
     guest_manager: GuestManager, transitions: Sequence[GuestTransition], request_id: str, owner: dict[str, str]
 ) -> None:
-    """Apply each transition; the saga acts and reports. For a guest lost with the journal, end the claim."""
+    """Apply each transition for the saga to execute and report.
+
+    Ends the claim of a guest that the journal does not have.
+    """
     for transition in transitions:
         attempt = guest_manager.journal.get(transition.ref)
         if attempt is None:
@@ -50,8 +53,8 @@ def apply_transitions(
 def _is_outside_its_move(attempt: Attempt, transition: GuestTransition) -> bool:
     """Return whether the guest was stopped for a move that the conductor's store has lost.
 
-    The message has the number of that move, or starts the guest for another migration although the destination of the
-    lost one may run. The report has the message's number, as an answer to it.
+    Either the message repeats that move's number, or it starts the guest for another migration although the lost move's
+    destination may run. The report has the message's number, so that it answers the message.
     """
     if attempt.stopped_for in ("", transition.move.migration):
         return False
@@ -74,21 +77,21 @@ def _put_change(guest_manager: GuestManager, attempt: Attempt, changed: Attempt)
 
 
 def _discard_memory(guest_manager: GuestManager, attempt: Attempt) -> None:
-    """Power off a guest paused for a copy: a destination may have run it, so its memory here may be outdated."""
+    """Power off a guest paused for a copy: its memory is outdated if the destination has run it."""
     if attempt.stage is Stage.STOPPED:
         guest_manager.hypervisor.power_off(attempt.ref)
 
 
 def _stop(guest_manager: GuestManager, attempt: Attempt) -> None:
     if attempt.stage is Stage.STOPPED:
-        if attempt.stopped_for and not attempt.migration:  # a request keeps the guest off
+        if attempt.stopped_for and not attempt.migration:  # a power request now keeps the guest off
             guest_manager.journal.put([replace(attempt, stopped_for="")])
         guest_manager.journal.report_again(attempt.ref)
     elif attempt.stage is Stage.CONFIRMED and guest_manager.hypervisor.get(attempt.ref) is None:
         # The saga creates the guest powered off: a stopped attempt has a disk.
         off = replace(attempt, starts_off=True, stopped_for=attempt.migration, reported=False)
         guest_manager.journal.put([off])
-    elif attempt.stage not in (Stage.INTENT, Stage.INCOMING):  # not started yet
+    elif attempt.stage not in (Stage.INTENT, Stage.INCOMING):  # neither has run yet
         guest_manager.power_off(replace(attempt, stopped_for=attempt.migration))
 
 
