@@ -25,8 +25,8 @@ MAX_NAMED = 3  # former hosts named in a refusal
 class HostIdentity:
     """Uuid of a host's state folder, created once and kept in a file.
 
-    ``is_served``: a scheduler has served the folder; false again after the state path was used without this host, since
-    the machine may have been renamed.
+    ``is_served`` tells that a scheduler has accepted the folder. It is reset when the state path is used without this
+    host, since the machine may have been renamed.
     """
 
     def __init__(self, folder: Path, host: str) -> None:
@@ -41,7 +41,7 @@ class HostIdentity:
             self._write()
 
     def set_served(self, is_served: bool) -> None:
-        """Record whether a scheduler has served the folder; raises OSError."""
+        """Record whether a scheduler has accepted the folder; raises OSError."""
         if is_served != self.is_served:
             self.is_served = is_served
             self._write()
@@ -67,10 +67,10 @@ def _read(path: Path, host: str) -> tuple[str, bool]:
 
 
 def abandoned_guests(state_path: Path, hosts: Collection[str], retention_ms: int) -> dict[str, int]:
-    """Return {host: number of guests} of the folders in ``state_path`` that belong to none of ``hosts``.
+    """Return {host: number of guests} of the folders in ``state_path`` for hosts outside ``hosts``.
 
-    Folders without guests lose their mark as served. The caller must own ``state_path``; journals keep ended attempts
-    for ``retention_ms``. Raises OSError.
+    Marks folders without guests as not served. The caller must own ``state_path``; journals keep ended attempts for
+    ``retention_ms``. Raises OSError.
     """
     guests = {}
     for folder in sorted(state_path.iterdir()):

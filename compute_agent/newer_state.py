@@ -23,12 +23,12 @@ def check_fields(file: object, names: Collection[str], known_names: Collection[s
 
 
 def without_empty(document: Mapping[str, Any], required: Collection[str]) -> dict[str, Any]:
-    """Return a document without empty values, so that an agent that lacks such a field can read it."""
+    """Return a document without empty values, so that an older agent without these fields can read it."""
     return {name: value for name, value in document.items() if value or name in required}
 
 
 def read_word(record: str, name: str, words: type[Word], word: str) -> Word:
-    """Return the enum member; raises NewerState for an unknown word, ValueError for a value that is no word."""
+    """Return the enum member; raises NewerState for an unknown string, ValueError for another type."""
     try:
         return words(word)
     except ValueError:

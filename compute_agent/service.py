@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Composition root of the agent: all service hosts of a process, on one bus and a few shared threads."""
+"""Composition root of the agent: all service hosts of a process, on one bus and a few threads."""
 
 import functools
 import threading
@@ -36,7 +36,7 @@ from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)
 
-PAUSES_BEFORE_ISOLATION = 3  # minimum number of report pauses without an answer
+PAUSES_BEFORE_ISOLATION = 3  # report pauses without an answer that an isolation must exceed
 
 
 class ComputeService:
@@ -56,8 +56,11 @@ class ComputeService:
         self._fault: Exception | None = None
 
     def start(self) -> None:
-        """Take over the state, register and audit all hosts, serve; raises BadConfiguration, ShutdownRequested."""
-        # After its master was killed, a previous agent may still be draining.
+        """Take over the state, register and audit all hosts, then serve.
+
+        Raises BadConfiguration, ShutdownRequested.
+        """
+        # The previous agent may still be draining after its master was killed.
         wait_for("The state folder", self._folder.acquire, self._stopping, retry_on=(state_files.FolderInUse,))
         transport = bus.get_transport(self._conf)
         bus_measurement = BusMeasurement(transport)
@@ -130,7 +133,7 @@ class ComputeService:
         )
 
     def _join_all(self) -> None:
-        # The first host joins alone, so that waiting for services is done and logged only once.
+        # The first host joins alone, so that the process waits for services, and logs it, only once.
         first, *others = self._hosts
         joined = threading.Semaphore(0)
         self._join(first, joined)
@@ -148,7 +151,7 @@ class ComputeService:
         except IdentityRefused as error:
             host.retry_after(error)
         except Exception as error:
-            # An exception of one host aborts the start, which raises it in its own thread; other hosts stop joining.
+            # An exception of one host stops all others from joining; the start raises it in its own thread.
             LOG.log(log.INFO if isinstance(error, ShutdownRequested) else log.ERROR, "Host %s: %s", host.name, error)
             fault = errors.BadConfiguration(why=str(error)) if isinstance(error, CallRejected) else error
             self._fault = self._fault or fault
@@ -174,5 +177,5 @@ def _intervals(conf: cfg.ConfigOpts) -> AgentIntervals:
 
 
 def _isolation_timeout(conf: cfg.ConfigOpts) -> float:
-    """Return the timeout in seconds: longer than the report pauses, in which an idle agent makes no calls."""
+    """Return the timeout in seconds, longer than several report pauses: an idle agent makes no other calls."""
     return float(max(conf.compute.isolation_timeout, PAUSES_BEFORE_ISOLATION * conf.compute.report_interval))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Newest stamp of a host's partition: evidence of the store's state, by which a restored backup is detected."""
+"""Newest stamp of a host's partition: evidence that exposes a store restored from a backup."""
 
 import json
 import threading
@@ -14,7 +14,10 @@ LOG = log.getLogger(__name__)
 
 
 class StampFile:
-    """Thread-safe newest stamp of a host's partition, in an unsynced file: an older stamp is weaker, never wrong."""
+    """Thread-safe newest stamp of a host's partition.
+
+    Its file is not synced: an older stamp is weaker evidence, but never wrong.
+    """
 
     def __init__(self, path: Path, partition: str) -> None:
         self._path = path
@@ -27,7 +30,7 @@ class StampFile:
         return self._newest
 
     def keep(self, stamp: str | None) -> None:
-        """Store a stamp unless it is older than the newest stamp, which proves a rollback then."""
+        """Store a stamp unless it is older than the newest stamp, which is evidence of a rollback."""
         if stamp is None:
             return
         with self._lock:

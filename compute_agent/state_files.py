@@ -10,7 +10,10 @@ from rpcapi import errors
 
 
 def replace(path: Path, text: str) -> None:
-    """Replace the content atomically and durably; after OSError it is old unless only the folder's sync failed."""
+    """Replace a file's content atomically and durably.
+
+    After OSError the file has its old content, unless only the sync of the folder failed.
+    """
     fresh = path.with_name(f".{path.name}.new")
     try:
         with fresh.open("wb") as file:
@@ -25,7 +28,7 @@ def replace(path: Path, text: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder, which makes renames and new files in it durable; raises OSError."""
+    """Make renames and new files in a folder durable; raises OSError."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
@@ -34,7 +37,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def folder_name(host: str) -> str:
-    """Return the name of a host's folder, quoted so that it is neither a path nor a hidden file."""
+    """Return the host's name quoted as a folder name: neither a path nor a hidden file."""
     return quote(host, safe="").replace(".", "%2E", 1) if host.startswith(".") else quote(host, safe="")
 
 
@@ -43,7 +46,7 @@ class FolderInUse(Exception):
 
 
 class OwnedFolder:
-    """Folder of mode 0700, owned by one process at a time through a file lock."""
+    """Folder of mode 0700 that one process at a time owns, by a file lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -103,7 +103,7 @@ OPTS = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> list[str]:
-    """Register a group for each [shape:NAME] in the files read; return the groups, sorted."""
+    """Register the options of each group [shape:NAME] in the files; return the groups, sorted."""
     groups = [section for section in conf.list_all_sections() if section.startswith(PREFIX)]
     for group in groups:
         conf.register_opts(OPTS, group=group)

@@ -32,9 +32,9 @@ LOG = log.getLogger(__name__)
 
 
 class ComputeEndpoint:
-    """Endpoint that queues messages and returns at once; outcomes are reported to the conductor.
+    """Endpoint that queues messages and returns at once; the saga reports outcomes to the conductor.
 
-    Raises InvalidRequest for a whole message. Queries do not wait for queued changes.
+    Raises InvalidRequest for a whole message. Queries do not wait for queued messages.
     """
 
     target = messaging.Target(version=ComputeAPI.VERSION)
@@ -130,7 +130,7 @@ class ComputeEndpoint:
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.MESSAGES.labels(method, code).inc()
         if code != "ok":
-            # The sender of a cast gets no error.
+            # The sender of a cast never sees the error.
             LOG.warning("Rejected a message for %s of host %s: %s", method, self._host.name, code)
 
 
@@ -160,7 +160,10 @@ def _check_attempts(attempts: list[int]) -> None:
 
 
 def _check_allocations(allocations: Sequence[Any]) -> None:
-    """Raise InvalidRequest unless each item is None or valid in a claim; an audit would be rejected otherwise."""
+    """Raise InvalidRequest unless each item is None or valid in a claim.
+
+    An invalid item would make the store reject every audit of the host.
+    """
     for provider_amounts in allocations:
         for provider, amounts in (provider_amounts or {}).items():
             names.canonical(provider)

@@ -88,7 +88,7 @@ def _network(conf: cfg.ConfigOpts) -> Network | None:
 def _host_index(host: str) -> int:
     """Return a host's index for zones, locations, addresses and shapes.
 
-    It is the last number in the name, so that numbered hosts get exact shares, otherwise the name's checksum.
+    The last number in the name, so that numbered hosts get exact shares; without a number, the name's checksum.
     """
     numbers = _NUMBER.findall(host)
     return int(numbers[-1]) if numbers else zlib.crc32(host.encode())

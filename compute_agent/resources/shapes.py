@@ -20,7 +20,7 @@ class NodeShape:
     """Inventories, traits and facts shared by all nodes of a shape.
 
     Attributes:
-        inventories, traits: Of the node's own provider.
+        inventories, traits: Inventories and traits of the node's own provider.
         child_providers: Descendants of the node, parents first.
         kinds: Resource kinds that assign these resources.
         facts: Rarely changing facts for reports.

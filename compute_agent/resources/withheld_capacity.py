@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Withheld capacity: after a change of a node's shape, guests may hold more of a provider than it has.
 
-The guests run on, so the excess is withheld from the free capacity of the node's other providers until they end;
-otherwise it would be allocated twice. Example: a flat node divided into NUMA cells.
+Until these guests end, the excess is withheld from the free capacity of the node's other providers, so that it is not
+allocated twice. Example: a flat node divided into NUMA cells.
 """
 
 import math
@@ -32,10 +32,9 @@ def excess_amounts(used: Used, declared: Mapping[str, Inventories]) -> Counter[s
 
 
 def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[str, Inventories]:
-    """Return the inventories of a node's providers, reduced by the excess of the others.
+    """Return the inventories of a node's providers, each reduced by the excess at other providers.
 
-    Free capacity of the same class is reduced first, then that of classes of the same physical resource (CPUs or
-    memory).
+    Reduces free capacity of the same class first, then of other classes of the same physical resource (CPUs or memory).
     """
     remaining = {provider: dict(inventories) for provider, inventories in declared.items()}
     classes = sorted({name for inventories in declared.values() for name in inventories})
@@ -51,7 +50,7 @@ def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[s
 
 
 def _withhold(remaining: Mapping[str, dict[str, Inventory]], used: Used, name: str, amount: int) -> int:
-    """Withhold up to ``amount`` from the free capacity of a class; return the missing amount."""
+    """Withhold up to ``amount`` from the free capacity of a class; return the amount left to withhold."""
     for provider, inventories in remaining.items():
         if name in inventories:
             free = inventories[name].capacity - used.get(provider, {}).get(name, 0)

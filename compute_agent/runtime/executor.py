@@ -41,7 +41,7 @@ class _PooledTimer:
 class _PooledQueue:
     def __init__(self, pool: "SerialQueuePool") -> None:
         self._pool = pool
-        self.jobs: deque[Job] = deque()  # the first job runs or is about to
+        self.jobs: deque[Job] = deque()  # the first job is running or about to run
 
     def submit(self, job: Job) -> None:
         self._pool.submit(self, job)
@@ -51,7 +51,7 @@ class _PooledQueue:
 
 
 class CancellableQueue:
-    """View of a shared serial queue whose ``end`` drops only the jobs of its user."""
+    """View of a shared serial queue; ``end`` drops only the jobs submitted through it."""
 
     def __init__(self, queue: SerialQueue) -> None:
         self._lane = queue
@@ -82,7 +82,7 @@ class _Clock(BackgroundLoop):
 
 
 class SerialQueuePool:
-    """Serial queues on at most ``threads`` threads, started on demand, plus a timer thread."""
+    """Pool of serial queues on at most ``threads`` threads, started on demand, and a timer thread."""
 
     def __init__(self, name: str, threads: int) -> None:
         self._threads = ThreadPool(threads, name)

@@ -56,7 +56,7 @@ class StatsReporter:
         self._agent = uuid.uuid4().hex
         self._incarnation = 0
         self._registered = False
-        # By shape, since thousands of nodes share these parts of a report.
+        # Per shape, since thousands of nodes share these parts of a report.
         self._shape_inventories = {node.shape.name: _inventory_dicts(node.shape.inventories) for node in nodes}
         self._shape_providers = {
             node.shape.name: [
@@ -74,9 +74,9 @@ class StatsReporter:
     def report(self, urgent: bool = False) -> objects.StatsAnswer:
         """Send the changes since the last acknowledged report, or a full report.
 
-        An unanswered report may have been applied, so it is repeated unchanged; later changes wait unless ``urgent``.
-        The first report, and the next after another agent superseded it, registers the agent. Raises CallUnanswered,
-        CallRejected, and FolderInUse if the agent must not register.
+        An unanswered report may have been applied, so it is repeated unchanged first; later changes wait unless
+        ``urgent``. The first report registers the agent, as does the next one after another agent superseded it. Raises
+        CallUnanswered, CallRejected, and FolderInUse if the agent must not register.
         """
         if self._pending_report is not None:
             answer = self._send(*self._pending_report)
@@ -202,7 +202,7 @@ def _filter_keys(read_keys: frozenset[str], state: State) -> State:
 
 
 def _inventory_dicts(inventories: Inventories) -> dict[str, dict[str, Any]]:
-    """Return inventories as dicts, without the capacity, which the store computes."""
+    """Return inventories as dicts without the capacity, which the store computes."""
     return {
         resource_class: {figure: getattr(inventory, figure) for figure in Inventory.__slots__}
         for resource_class, inventory in inventories.items()

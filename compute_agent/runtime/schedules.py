@@ -38,7 +38,10 @@ class AgentIntervals:
 
 
 class AuditSchedule:
-    """Audits in the host's queue, each followed by ``advance``: its answer may have ended attempts."""
+    """Scheduler of audits on the host's queue.
+
+    Calls ``advance`` after each audit, because the answer may have ended attempts.
+    """
 
     def __init__(
         self,
@@ -57,7 +60,7 @@ class AuditSchedule:
         self._queued_epoch = 0  # epoch of the queued audit; 0 if none
 
     def join(self, epoch: int, stopping: threading.Event) -> None:
-        """Audit in ``epoch``, or in a later epoch that the store names; waits for the claims service."""
+        """Audit in ``epoch``, or in the later epoch that the store names. Waits for the claims service."""
         while True:
             answer = wait_for(
                 "The claims service",
@@ -71,7 +74,7 @@ class AuditSchedule:
         self._request_after(answer.again_s, epoch)
 
     def request(self, epoch: int, always: bool = False) -> None:
-        """Queue an audit in ``epoch`` unless it is done or queued; ``always`` queues it anyway."""
+        """Queue an audit in ``epoch`` unless it is done or queued; with ``always`` in any case."""
         if epoch <= 0 or (not always and epoch <= max(self._auditor.epoch, self._queued_epoch)):
             return
         self._queued_epoch = epoch
@@ -85,7 +88,7 @@ class AuditSchedule:
         try:
             answer = self._auditor.audit(epoch)
         except (CallUnanswered, CallRejected) as error:
-            # The next answer to a report or this timer repeats the audit, whichever is first.
+            # The next answer to a report or this timer repeats the audit, whichever comes first.
             LOG.warning("%s; retrying the audit of host %s", error, self._host)
             self._request_after(self._intervals().retry_max, epoch)
             return
@@ -108,14 +111,14 @@ class ReportedHost(Protocol):
     name: str
 
     def remind(self) -> None:
-        """Queue repeated reports about guests; called before each report at an interval."""
+        """Queue repeated reports about guests; called before each periodic report."""
 
     def follow(self, answer: objects.StatsAnswer) -> None:
-        """Do what the answer to a report requests."""
+        """Queue the audit that the answer to a report requests."""
 
 
 class ReportSchedule:
-    """Reports of a host in a queue of their own, so that a slow scheduler delays no guests."""
+    """Scheduler of a host's reports, on a separate queue so that a slow scheduler delays no guests."""
 
     def __init__(
         self,
@@ -128,7 +131,7 @@ class ReportSchedule:
         restart: Callable[[], None],
         leave: Callable[[], None],
     ) -> None:
-        """``restart`` and ``leave`` restart the host's agent and end its service, asynchronously."""
+        """``restart`` restarts the host's agent, ``leave`` ends its service; both return at once."""
         self._host = host
         self._reporter = reporter
         self._queue = queue
@@ -140,12 +143,12 @@ class ReportSchedule:
         self._silent = False  # simulated fault: send no reports
 
     def register(self, stopping: threading.Event) -> int:
-        """Send the first report and return the epoch; waits for an unavailable scheduler."""
+        """Send the first report and return the epoch. Waits while the scheduler is unavailable."""
         answer = wait_for("The scheduler", self._reporter.report, stopping, retry_on=(CallUnanswered,))
         return int(answer.epoch)
 
     def begin(self) -> None:
-        """Report at intervals. The first pause is random, so that hosts started together spread their reports."""
+        """Start the periodic reports; the first pause is random to spread hosts that started together."""
         self._queue.submit_after(self._intervals().report_interval * random.random(), self._report_due)
 
     def report_change(self) -> None:

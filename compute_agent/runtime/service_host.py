@@ -49,7 +49,7 @@ class ServiceHost:
         self._failures = 0
 
     def join(self, stopping: threading.Event) -> None:
-        """Register the nodes, get the epoch, and audit; waits for unavailable services.
+        """Register the nodes, then audit in the store's epoch. Waits while services are unavailable.
 
         Raises CallRejected, IdentityRefused if another state folder owns the host's name, and ShutdownRequested.
         """
@@ -71,7 +71,7 @@ class ServiceHost:
         self._submit_change(ctxt, lambda: apply(self.guest_manager, messages, ctxt.request_id, owner))
 
     def follow(self, answer: objects.StatsAnswer) -> None:
-        """Queue an audit that the answer to a report, or an isolation before it, requires."""
+        """Queue an audit if the answer to a report or an earlier isolation requires it."""
         self.audits.request(answer.epoch, always=answer.audit or self.guest_manager.audit_duty.is_due)
 
     def remind(self) -> None:
@@ -88,7 +88,7 @@ class ServiceHost:
         self._queue.submit(job)
 
     def advance(self) -> None:
-        """Queue one saga pass after all queued jobs, so that its calls combine the work of many messages."""
+        """Queue one saga pass after all queued jobs, so that its calls cover the work of many messages."""
         if not self._advance_queued:
             self._advance_queued = True
             self._queue.submit(self._advance)
@@ -99,11 +99,11 @@ class ServiceHost:
             self._saga_timer.cancel()
             self._saga_timer = None
         if self.guest_manager.audit_duty.is_due:
-            # Journalled attempts may have moved elsewhere meanwhile. The audit ends those, then advances the rest.
+            # Journalled attempts may run elsewhere by now. The audit ends those attempts, then advances the rest.
             LOG.info("Host %s may have been fenced unnoticed: auditing before further actions", self.name)
             self.audits.repeat()
             return
-        # A pass that fails, such as on a full disk, is retried as well.
+        # A pass that raises, as on a full disk, is retried as well.
         unfinished = True
         waits_ms: list[int | None] = []
         try:
@@ -129,6 +129,6 @@ class ServiceHost:
         return longest * random.uniform(0.5, 1.0)
 
     def _report_assignment_changes(self) -> None:
-        """Queue an urgent report if assigned CPUs or devices changed; the store counts amounts by claims."""
+        """Queue an urgent report if assigned CPUs or devices changed: the store knows amounts only."""
         if self.guest_manager.tracker.take_unreported_changes():
             self.reports.report_change()

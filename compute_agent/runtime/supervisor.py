@@ -46,7 +46,7 @@ class SharedContext:
     """Objects shared by all service hosts of a process.
 
     Attributes:
-        folder: Has a subfolder per host.
+        folder: State folder with a subfolder per host.
         check_folder: Raises FolderInUse if another process owns ``folder`` now.
         abandoned: {host: number of guests} of subfolders that no host of the process serves.
         make_server: Returns a host's RPC server, not started.
@@ -88,7 +88,7 @@ class HostSupervisor:
         return self._host.guest_manager
 
     def open(self) -> None:
-        """Start an agent: reconcile journal and guests; raises BadConfiguration."""
+        """Create the agent and reconcile its journal with its guests; raises BadConfiguration."""
         folder = self._shared.folder / state_files.folder_name(self.name)
         retention_ms = round(1000 * self._shared.conf.compute.ended_retention)
         try:
@@ -113,7 +113,7 @@ class HostSupervisor:
             raise errors.BadConfiguration(why=f"the state of host {self.name} is unusable: {error}") from error
 
     def join(self) -> None:
-        """Register and audit the host, then serve; raises CallRejected, IdentityRefused and ShutdownRequested."""
+        """Register and audit the host, then serve. Raises CallRejected, IdentityRefused and ShutdownRequested."""
         assert self._host is not None  # noqa: S101 - open was called before
         try:
             self._host.join(self._shared.stopping)
@@ -131,14 +131,14 @@ class HostSupervisor:
         self._shared.queue_pool.new_queue().submit(self._stop_serving)
 
     def close(self) -> None:
-        """Shut the agent down; call after in-flight work has drained."""
+        """Shut the agent down, after in-flight work has drained."""
         for queue in self._queues:
             queue.end()
         if self._host is not None:
             self._host.guest_manager.journal.close()
 
     def restart(self) -> None:
-        """Restart the agent as after a crash: queued jobs are lost, as messages may be."""
+        """Restart the agent as after a crash: queued jobs are lost."""
         self._stop_serving()
         self.close()
         try:
@@ -147,7 +147,7 @@ class HostSupervisor:
         except ShutdownRequested as error:
             LOG.info("Host %s: %s", self.name, error)
         except Exception as error:
-            # An exception ends this agent only, as if it had its own process; the other hosts go on.
+            # Like a crash of a separate process, the exception ends this agent only; other hosts keep running.
             self.retry_after(error)
 
     def retry_after(self, error: Exception) -> None:
@@ -165,7 +165,7 @@ class HostSupervisor:
             self._unserved = reason
 
     def die(self) -> None:
-        """Simulate a power loss: the guests stop, and the host does nothing until a restart of the process."""
+        """Simulate a power loss: the guests stop, and the host is silent until the process restarts."""
         LOG.warning("Host %s lost power (simulated fault)", self.name)
         metrics.INJECTED_FAULTS.labels("death").inc()
         for guest in self.guest_manager.hypervisor.list():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated copy of a running guest: its disk once, then memory, which the guest keeps writing to."""
+"""Simulated copy of a running guest: the disk once, then the memory, which the guest keeps changing."""
 
 import time
 from dataclasses import dataclass, replace
@@ -21,10 +21,10 @@ def monotonic_ms() -> int:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCopy:
-    """Copy of one guest, in MiB, MiB per second, and milliseconds of one clock.
+    """Copy of one guest; sizes in MiB, rates in MiB per second, times in milliseconds of one clock.
 
-    The guest dirties memory at ``dirty_rate`` meanwhile; the copy is complete once the remainder fits into
-    ``downtime_ms``. The guest stops writing at ``forced_ms``; ``failure_ms`` and ``death_ms`` are simulated faults.
+    The guest dirties memory at ``dirty_rate`` until it is stopped: once the rest can be copied in ``downtime_ms``, or
+    at ``forced_ms``. ``failure_ms`` and ``death_ms`` are simulated faults.
     """
 
     memory_mb: int
@@ -59,7 +59,7 @@ class SimulatedCopy:
         )
 
     def force(self, now_ms: int) -> "SimulatedCopy":
-        """Return the copy with a guest that has stopped writing; idempotent."""
+        """Return the copy with the guest stopped from now on; idempotent."""
         return self if self.forced_ms is not None else replace(self, forced_ms=now_ms)
 
     @property
@@ -81,7 +81,7 @@ class SimulatedCopy:
         return min(due, key=lambda item: item[0])[1] if due else CopyEvent.NONE
 
     def wait_ms(self, now_ms: int) -> int | None:
-        """Return the ms until the next event; None: never, until the copy is forced or aborted."""
+        """Return the ms until the next event; None if there is none unless the copy is forced or aborted."""
         times = [at_ms for at_ms, _event in self._events()]
         return max(0, min(times) - now_ms) if times else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fault injection for simulated hosts: silence, or a restart of the agent, instead of a report."""
+"""Fault injection for simulated hosts: silence or a restart of the agent instead of a report."""
 
 from collections.abc import Callable
 from enum import Enum, auto
@@ -15,7 +15,7 @@ class SimulatedFault(Enum):
 
 
 class FaultInjector:
-    """Injector of a host's faults, which outlives restarts of the agent; the same seed gives the same faults."""
+    """Injector of a host's faults; the same seed gives the same faults. Outlives restarts of the agent."""
 
     def __init__(self, host: str, profile: Callable[[], HostProfile]) -> None:
         self._host = host

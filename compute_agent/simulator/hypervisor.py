@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated hypervisor: guests are small files that outlive the agent; failures are seeded."""
+"""Simulated hypervisor: guests are small files that outlive the agent; failures come from a seed."""
 
 import json
 from collections.abc import Callable
@@ -28,10 +28,11 @@ class SpawnFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Guest that builds until ``running_at_ms`` (Unix time), then runs, unless off or paused.
+    """Guest that builds until ``running_at_ms`` (Unix time), then runs unless powered off or paused.
 
-    ``disk`` is the number of the rebuild that made its disk, 0 for none; ``image`` is an id or name, "" for the build
-    request's.
+    Attributes:
+        disk: Number of the rebuild that created the disk; 0 if none.
+        image: Id or name of the rebuild's image; "" for the build request's image.
     """
 
     uuid: str
@@ -49,7 +50,7 @@ class Guest:
 
 
 def _allow() -> None:
-    """Default ``before_start``."""
+    """Allow every start: default of ``before_start``."""
 
 
 class Hypervisor:
@@ -68,7 +69,7 @@ class Hypervisor:
     def open(self) -> list[str]:
         """Read the guests' files; return the instances with damaged files, renamed to ``*.damaged``.
 
-        Their guests were lost with the machine's power. Raises NewerState, OSError.
+        A damaged file means that the guest was lost in a power loss. Raises NewerState, OSError.
         """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         damaged = []
@@ -101,7 +102,7 @@ class Hypervisor:
     def boot_ms(self, ref: AttemptRef) -> int | None:
         """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest.
 
-        More than a boot means that the clock stepped back: it has booted.
+        A remainder longer than the whole boot means that the clock stepped back: the guest counts as booted.
         """
         guest = self.get(ref)
         if guest is None:
@@ -112,11 +113,14 @@ class Hypervisor:
     def spawn(
         self, ref: AttemptRef, name: str, *, is_off: bool = False, before_start: Callable[[], None] = _allow
     ) -> None:
-        """Start a guest unless this attempt's guest runs; its file is on disk on return.
+        """Start a guest unless it runs already; its file is on disk on return.
 
-        A paused guest continues without a boot. ``is_off``: Create the guest powered off. ``before_start``: Called
-        first; prevents the start if it raises. Raises SpawnFailed (simulated, or a guest of another attempt of the
-        instance runs and must be stopped first) or OSError (the file cannot be written; the guest does not exist).
+        A paused guest continues without a boot. Raises SpawnFailed if the simulation says so or another attempt's guest
+        of the instance runs, and OSError if the file cannot be written; then the guest does not exist.
+
+        Args:
+            is_off: Create the guest powered off.
+            before_start: Called first; prevents the start by raising.
         """
         before_start()
         self._check_no_other_runs(ref)
@@ -130,7 +134,7 @@ class Hypervisor:
         self._create(Guest(ref.uuid, ref.attempt, name, self._boot_end(ref), is_off))
 
     def receive(self, ref: AttemptRef, name: str, *, before_start: Callable[[], None] = _allow) -> None:
-        """Create a paused guest, which a copy fills; arguments and errors as in ``spawn``."""
+        """Create a paused guest for a copy to fill; arguments and errors as in ``spawn``."""
         before_start()
         self._check_no_other_runs(ref)
         if self.get(ref) is None:
@@ -146,7 +150,7 @@ class Hypervisor:
             raise SpawnFailed(f"attempt {other.attempt} of the instance still runs on {other.name}")
 
     def pause(self, ref: AttemptRef) -> None:
-        """Pause an attempt's guest, so that it can continue without a boot; like ``power_off``."""
+        """Pause a running guest, which can then continue without a boot. Raises OSError."""
         guest = self.get(ref)
         if guest is not None and not guest.is_off and not guest.is_paused:
             self._save(replace(guest, is_paused=True))
@@ -162,7 +166,7 @@ class Hypervisor:
             self._save(replace(guest, is_off=True, is_paused=False))
 
     def rebuild(self, ref: AttemptRef, disk: int, image: str = "") -> None:
-        """Power off an attempt's guest, if any, and replace its disk; ``image`` "" keeps the image. Raises OSError."""
+        """Power off an attempt's guest and replace its disk; ``image`` "" keeps the image. Raises OSError."""
         guest = self.get(ref)
         if guest is not None:
             self._save(replace(guest, is_off=True, is_paused=False, disk=disk, image=image or guest.image))

@@ -32,7 +32,7 @@ class SimulatedLoad:
         rng = profile.random_source("churn", self._host, self._interval_count)
         self._interval_count += 1
         for node in self._nodes:
-            # Every node gets a first measurement, then changes at the configured rate.
+            # Every node gets a first measurement; later ones come at the configured rate.
             if node.name not in self._metrics:
                 self._metrics[node.name] = _random_metrics(rng)
             elif rng.random() < profile.churn:

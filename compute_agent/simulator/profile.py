@@ -12,7 +12,7 @@ from compute_agent.attempt import AttemptRef
 
 @dataclass(frozen=True, slots=True)
 class HostProfile:
-    """Group [simulator]: shares from 0 to 1, times in seconds, ``copy_rate`` and ``dirty_rate`` in MiB per second."""
+    """Group [simulator]: shares from 0 to 1, times in seconds, copy rates in MiB per second."""
 
     seed: str = "gantt"
     spawn_failure_rate: float = 0.0
@@ -61,7 +61,7 @@ class HostProfile:
         return self.boot_delay * math.exp(spread)
 
     def falls_silent(self, host: str, report: int) -> bool:
-        """Return whether a host falls silent instead of its ``report``-th report."""
+        """Return whether the host falls silent instead of sending report number ``report``."""
         return self.random_source("silence", host, report).random() < self.silence_rate
 
     def restarts(self, host: str, report: int) -> bool:

@@ -10,13 +10,13 @@ from oslo_config import cfg
 
 from compute_agent.resources.kinds.kind import Assignment, AssignmentRequest, NodeProvider, ResourceKind
 
-MAX_COUNTS = 32  # reported counts per node, of the most common values
+MAX_COUNTS = 32  # most common property values that a node reports
 MAX_VALUE_LENGTH = 100  # maximum length of a counted property value
 
 
 @dataclass(frozen=True, slots=True)
 class ImageKind(ResourceKind):
-    """Unlimited kind whose assignments are the guests' image properties, so that they survive a restart."""
+    """Kind without capacity that stores the guests' image properties as assignments, so that they survive a restart."""
 
     properties: tuple[str, ...]
 

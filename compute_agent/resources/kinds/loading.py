@@ -20,8 +20,8 @@ Answer = TypeVar("Answer")
 
 GROUP = "gantt.resource_kinds"
 
-# {key that a kind may add to a report: (type, maximum bytes of JSON)}. The scheduler accepts no larger cells, and 16
-# KiB of facts including the shape's.
+# {key that a kind may add to a report: (type, maximum bytes of JSON)}. The scheduler rejects larger NUMA cells, and
+# more than 16 KiB of facts including the shape's.
 _REPORT_LIMITS: Mapping[str, tuple[type, int]] = {
     "numa": (list, 64 * 1024),
     "facts": (dict, 12 * 1024),
@@ -33,8 +33,9 @@ _REPORT_LIMITS: Mapping[str, tuple[type, int]] = {
 class LoadedKind:
     """Loaded resource kind with its declared providers.
 
-    ``classes``: The kind's resource classes by path. ``adds_to_reports``: False unless ``report`` is overridden; saves
-    calls for thousands of nodes.
+    Attributes:
+        classes: {path: resource classes of the kind}.
+        adds_to_reports: False unless ``report`` is overridden; saves calls for thousands of nodes.
     """
 
     name: str
@@ -58,7 +59,7 @@ class LoadedKind:
         return kind_amounts
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Call the kind; an exception or a result that cannot be journalled refuses the build."""
+        """Let the kind assign; an exception or a result that cannot be journalled refuses the build."""
         try:
             if not self.kind.concerns(request):
                 return {}
@@ -72,7 +73,7 @@ class LoadedKind:
             return f"resource kind {self.name!r} failed: {error!r}"
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
-        """Return the kind's keys of a node's report; none after an exception, which is logged."""
+        """Return what the kind adds to a node's report; {} after an exception, which is logged."""
         # A report without this kind's keys is better than a silent host.
         return self._call("report", lambda: _check_report(self.kind.report(assignments)), {})
 
@@ -142,9 +143,9 @@ def _load_kind(
 
 
 def _check_report(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a kind's keys of a report.
+    """Return ``report`` if the scheduler will accept it.
 
-    Raises ValueError or other errors for values for which the scheduler would reject the whole report, so that the host
+    Raises ValueError or other errors for values that make the scheduler reject the whole report, so that the host
     counts as silent.
     """
     for key, value in report.items():

@@ -17,7 +17,7 @@ _DEVICE_ITEM = re.compile(r"([^:@]+):([1-9][0-9]{0,3})(?:@([0-9]{1,2}))?")
 
 @dataclass(frozen=True, slots=True)
 class UnitKind(ResourceKind):
-    """Providers with one resource class, counted in named units: {path: (unit, ...)}."""
+    """Kind whose providers have one resource class, assigned by named units: {path: (unit, ...)}."""
 
     providers: tuple[NodeProvider, ...]
     units: Mapping[str, tuple[str, ...]]
@@ -26,7 +26,7 @@ class UnitKind(ResourceKind):
         return self.providers
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        # Keyed by device name, not path: guests outlive a move of the device to another cell.
+        # Keyed by device name, not path: assignments stay valid when the device moves to another cell.
         used_units: dict[str, set[str]] = {}
         for assignment in assignments:
             for path, units in assignment.get("units", {}).items():
@@ -41,7 +41,7 @@ class UnitKind(ResourceKind):
         return {"units": assigned_units}
 
     def describe(self, assignment: Assignment) -> str:
-        """Return the units, such as 'numa0/0000:01:00.0: 0000:01:00.1'."""
+        """Describe the units, such as 'numa0/0000:01:00.0: 0000:01:00.1'."""
         return "; ".join(f"{path}: {' '.join(units)}" for path, units in assignment["units"].items())
 
 
