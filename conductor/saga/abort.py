@@ -20,8 +20,8 @@ FAILED = (InstanceStatus.ERROR, InstanceStatus.UNSHELVING)  # statuses of an ins
 def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Abort prepared claims.
 
-    Instances with confirmed claims go to TERMINATE, since their hosts own them; after a failed selection to SETTLE,
-    since they run under a claim that a store had forgotten.
+    Instances with a confirmed claim go to TERMINATE, since their host owns the claim. After a failed selection they go
+    to SETTLE instead: they run under a claim that a store had lost.
     """
     changed = []
     for partition in {instance.partition for instance in instances}:
@@ -61,7 +61,7 @@ def _apply_answers(
 
 
 def _may_be_needed(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
-    """Return whether a later attempt may run that this store forgot, of an instance that is not deleted."""
+    """Return whether an undeleted instance may run under a later attempt that this store has lost."""
     return instance.status != InstanceStatus.DELETING and not saga_pass.is_certain(instance)
 
 
@@ -73,7 +73,10 @@ def _may_have_moved(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 
 
 def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord | None:
-    """Return the record set to abort a live attempt that this store forgot, or None; the move's source ends last."""
+    """Return the record set to abort a live attempt that this store has lost; None without one.
+
+    Skips the recorded move's source, which ends last.
+    """
     try:
         page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:

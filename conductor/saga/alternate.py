@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step ALTERNATE: end a failed attempt and prepare the next one on an alternate.
 
-The next attempt starts only after the claim store reports the end of the old one. A confirmed claim belongs to its
-host, even a silent one: an instance is never built twice.
+The next attempt starts only after the claims service reports the end of the old one. A confirmed claim belongs to its
+host, even to a silent host: an instance is never built twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,9 +51,9 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
 
 
 def _may_have_returned(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
-    """Return whether a moving instance may run on its source again, since a return that this store has forgotten.
+    """Return whether a moving instance may be back on its source by a return that this store has lost.
 
-    Not if its destination was selected in this epoch.
+    False if its destination was selected in this epoch.
     """
     return instance.open_migration is not None and instance.certain_epoch != saga_pass.epoch
 
@@ -61,8 +61,8 @@ def _may_have_returned(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Prepare the next attempt of all instances in one call, all or none.
 
-    A refused call is repeated without the instances that no alternate accepts. An affinity group waits while one member
-    must wait, or others may still be refused and keep it on its host.
+    A refused call is repeated without the instances that no alternate accepts. An affinity group waits while a member
+    must wait, or while members outside this pass may be refused and keep the group on its host.
     """
     uuids = [instance.uuid for instance in group]
     try:
@@ -97,7 +97,7 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
 def _decide_together(
     saga_pass: SagaPass, results: Sequence[tuple[InstanceRecord, ClaimAnswerRow]]
 ) -> list[tuple[InstanceRecord, ClaimAnswerRow]]:
-    """Answer CLOSED for every member without a claim if one of them must wait."""
+    """Answer CLOSED for every member without a claim if the group must wait."""
     answers = {result.answer for _, result in results}
     if Answer.CLOSED not in answers and not (saga_pass.is_partial and Answer.REFUSED in answers):
         return list(results)
@@ -140,7 +140,7 @@ def _apply_answer(saga_pass: SagaPass, instance: InstanceRecord, result: ClaimAn
 
 
 def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
-    """Return whether to wait longer for audits; there is no limit while an unaudited host may run the instance."""
+    """Return whether to wait longer for audits: without limit while an unaudited host may run the instance."""
     return (
         not saga_pass.is_certain(instance)
         or saga_pass.now_ms - (instance.since_ms or saga_pass.now_ms) < saga_pass.limits.build_timeout_ms
@@ -148,10 +148,13 @@ def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 
 
 def handle_confirmed_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Send the build a second time; after that, end in ERROR and keep the claim. A moving instance returns instead."""
+    """Send the build a second time; after that, end in ERROR and keep the claim.
+
+    A moving instance returns to its source instead.
+    """
     host = names.host_of(instance.host or "")
     if instance.has_ended(instance.attempt):
-        # The host reported that nothing runs but still has the claim; terminate makes it release the claim.
+        # The host reported that nothing runs but still has the claim. A terminate message makes it release the claim.
         cast.send_terminate(saga_pass, host, [instance])
         return saga_pass.retry_later(instance, "its host still holds the claim of an ended attempt")
     if not instance.asked:
@@ -193,7 +196,7 @@ def _give_up(
 
 
 def _give_up_move(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Give a move up, unless a later destination is live."""
+    """Give up a move unless a later destination is live."""
     try:
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt).answer
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:

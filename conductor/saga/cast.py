@@ -17,9 +17,9 @@ from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
 
-# Factor of the retry pause of messages to hosts, which need time to stop a guest.
+# Factor of the retry pause after messages to hosts, since stopping a guest takes time.
 TERMINATE_PAUSE_FACTOR = 4
-CLAIM_CHECK_INTERVAL = 6  # tries; the last of them reads the claim instead of sending the message
+CLAIM_CHECK_INTERVAL = 6  # tries; each last one reads the claim instead of sending the message
 
 Divided = tuple[list[InstanceRecord], list[InstanceRecord]]  # (sent, unsent)
 SendFunction = Callable[[str, Sequence[InstanceRecord]], None]
@@ -72,7 +72,10 @@ def request_report(
 
 
 def is_silent(instance: InstanceRecord) -> bool:
-    """Return whether to read the claim on this try: a fenced host never reports, only its claim shows the end."""
+    """Return whether this try reads the claim.
+
+    A fenced host sends no report: only its claim shows the end.
+    """
     return (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0
 
 
@@ -132,7 +135,7 @@ def send_terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceR
 
 
 def _terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:
-    """End the guests of deleted instances; end others only if their host has not followed a later message."""
+    """End the guests of deleted instances; end other guests unless their host followed a later message."""
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     if deleted:
         refs = objects.ClaimRefs.of(
@@ -165,7 +168,10 @@ def send_transitions(
 def send_by_host(
     instances: Sequence[InstanceRecord], send: SendFunction, place_of: Callable[[InstanceRecord], Place] = own_place
 ) -> Divided:
-    """Send one message per host until the first failure: in a bus outage hundreds of tries outlast the lease."""
+    """Send one message per host, up to the first failure.
+
+    In a bus outage, hundreds of tries would outlast the lease.
+    """
     sent_instances: list[InstanceRecord] = []
     unsent_instances: list[InstanceRecord] = []
     for host, group in _by_host(instances, place_of):

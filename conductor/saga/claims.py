@@ -17,7 +17,7 @@ from rpcapi.resources.claims import Answer
 
 LOG = log.getLogger(__name__)
 
-# Answers for attempts that hold no resources and never will: the call gave an unknown attempt a tombstone.
+# Answers for attempts that hold no resources and never will: an unknown attempt got a tombstone from the call.
 ENDED_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED, Answer.ENDED, Answer.UNKNOWN)
 
 
@@ -28,8 +28,8 @@ def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) ->
 def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, Mapping[str, Any]] | None:
     """Return (partition, claim) of a live claim outside the instance's own partition, or None.
 
-    Raises ClaimClosed if the record is not certain and another partition awaits a host and may have forgotten a claim;
-    and the errors of its calls.
+    Raises ClaimClosed if the record is not certain and a partition that awaits a host may have lost a claim. Also
+    raises the errors of its calls.
     """
     clients = saga_pass.clients
     for partition in clients.other_partitions(saga_pass.context(), instance.partition):
@@ -46,7 +46,10 @@ def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, 
 
 
 def end_move(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int, migration: str) -> str:
-    """Make the claim on a source its instance's only one again; return the answer. Raises the errors of its call."""
+    """Make a source claim the instance's only claim again; return the answer.
+
+    Raises the errors of its call.
+    """
     refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[attempt])
     (answer,) = saga_pass.clients.claims_of(partition).end_moves(saga_pass.context(), refs, [migration]).answers
     return str(answer)
@@ -59,10 +62,10 @@ def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> ClaimAnswerRow
 def abort(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], *, include_next: bool = False
 ) -> dict[tuple[str, int], ClaimAnswerRow] | None:
-    """Abort the current attempt of each instance, all in one partition; return None without an answer.
+    """Abort the current attempts of instances in one partition; return None without an answer.
 
     If a record is certain, the abort waits only for its host. ``include_next`` aborts the next attempt too, which may
-    be prepared and unrecorded.
+    be prepared but not recorded.
     """
     rows = [
         (instance.uuid, attempt, _destination(saga_pass, instance))
@@ -87,7 +90,8 @@ def abort(
 def _destination(saga_pass: SagaPass, instance: InstanceRecord) -> str | None:
     """Return the only service host that may run an attempt; "" for none, None for any.
 
-    The record names the host that got the build; the next gets it only after the attempt's end.
+    A certain record names the host that received the build; the next host receives it only after this attempt has
+    ended.
     """
     if not saga_pass.is_certain(instance) or (instance.host is None and instance.history):
         return None

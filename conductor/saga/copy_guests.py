@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps PREPARE_COPY, COPY and SWITCH of a live migration: messages to both ends, repeated until they report."""
+"""Steps PREPARE_COPY, COPY and SWITCH of a live migration: messages to both ends until they report."""
 
 import functools
 from collections.abc import Sequence
@@ -33,7 +33,10 @@ def copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Insta
 
 
 def switch(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Request each destination to run its guest; repeated copy messages make the source report its memory."""
+    """Ask each destination to run its guest.
+
+    If the destination runs before the copy is complete, repeated copy messages make the source report the copy.
+    """
     send, check = functools.partial(_send_switches, saga_pass), functools.partial(_check_claims, saga_pass)
     copying = [instance for instance in instances if instance.move.is_resumed and instance.move.copy_phase != DONE]
     others = [instance for instance in instances if instance not in copying]
@@ -63,7 +66,7 @@ def _request_guest(saga_pass: SagaPass, instance: InstanceRecord, waited_ms: int
 
 
 def _check(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with ``with_disk`` set, given up after a failed check, or to be retried."""
+    """Check both ends; return the record with ``with_disk`` set, given up, or due for a retry."""
     try:
         return _check_ends(saga_pass, instance)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
@@ -138,7 +141,10 @@ def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceReco
 
 
 def _will_report(saga_pass: SagaPass, instance: InstanceRecord, destination: str) -> bool:
-    """Return whether an agent released the claim (False after a fence); raises GanttError or NO_ANSWER_ERRORS."""
+    """Return whether the destination's agent released the claim, and so will report; False after a fence.
+
+    Raises GanttError or NO_ANSWER_ERRORS.
+    """
     if instance.step != SagaStep.SWITCH or destination != Answer.RELEASED:
         return False
     document = saga_pass.clients.service_document(saga_pass.context(), names.host_of(instance.host or ""))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 
-# Outcomes of attempts that ran. LOST: the host never reported the end. GONE: it did.
+# Outcomes of attempts that ran. GONE: the host reported the end. LOST: it did not.
 LOST, GONE = "lost", "gone"
 UNPLACED = "unplaced"  # outcome of the last attempt if none ran
 ENDS: Mapping[InstanceStatus, MigrationStatus] = {
@@ -18,7 +18,7 @@ ENDS: Mapping[InstanceStatus, MigrationStatus] = {
 
 
 def has_run(instance: InstanceRecord) -> bool:
-    """Return whether the last attempt ran, or was powered off, until its host lost it."""
+    """Return whether the last attempt ran, or was powered off, until its host was lost."""
     return any(entry["attempt"] == instance.attempt and entry["outcome"] in (LOST, GONE) for entry in instance.history)
 
 
@@ -30,7 +30,7 @@ def has_failed(instance: InstanceRecord) -> bool:
 
 
 def source_of(instance: InstanceRecord) -> str:
-    """Return the resource name that an instance in ERROR is evacuated from; unchanged by a failed evacuation."""
+    """Return the node from which to evacuate an instance in ERROR; a failed evacuation does not change it."""
     former = instance.migration
     return former.source_host if former is not None and has_failed(instance) else instance.host or ""
 
@@ -57,10 +57,9 @@ def make_migration(
 
 
 def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
-    """Begin the evacuation of an instance in ERROR.
+    """Begin the evacuation of an instance in ERROR: select a host for its next attempt.
 
-    Select a host for its next attempt, with an empty history, so that it has as many attempts as a new instance. The
-    source has no claim.
+    The history is emptied, so that the instance has as many attempts as a new one. The source has no claim.
     """
     return replace(
         instance,
@@ -90,13 +89,16 @@ def set_destination(instance: InstanceRecord, host: str, attempt: int) -> Instan
 
 
 def return_to_source(instance: InstanceRecord) -> InstanceRecord:
-    """Put an instance whose evacuation failed back on the source host, without a claim."""
+    """Record the source host again, without a claim, after a failed evacuation."""
     migration = instance.evacuation
     return instance if migration is None else replace(instance, host=migration.source_host, allocations=None)
 
 
 def return_to_lost_source(instance: InstanceRecord) -> InstanceRecord:
-    """Put an instance whose move lost its source back there, without a claim: only its disk may be there."""
+    """Record the source host again, without a claim, after a move that lost its source.
+
+    Only the disk may be left there.
+    """
     migration = instance.migration
     if migration is None or migration.status != MigrationStatus.ERROR or instance.is_shelved or has_run(instance):
         return instance

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step DESTINATION of an affinity group: all members moved by a call get a destination, or none.
 
-Equal members of a request share a scheduler call, and no message is sent before all calls have answered; a refusal ends
-the claims of the others, and the group tries another host (ADR 0290). The sagas of several requests run in parallel, so
-the first waiting member selects for all and writes its own record last: if the conductor dies, the selection is
-repeated.
+Equal members of a request share a scheduler call, and no message is sent before all calls have answered. A refusal ends
+the claims of the other members, and the group tries a different host (ADR 0290). The sagas of several requests run in
+parallel, so the first waiting member selects for all. It writes its own record last, so that the selection is repeated
+if the conductor dies.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from conductor.store.migrations import MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.resources import names
 
-MAX_HOSTS = 10  # hosts tried that accept only a part of the group; after that, the group stays at its source
+MAX_HOSTS = 10  # maximum hosts tried that accept only a part of the group; then it stays at its source
 
 SelectFunction = Callable[[SagaPass, Sequence[InstanceRecord]], list[InstanceRecord]]
 ReadFunction = Callable[[MigrationRecord], Sequence[GroupMember]]
@@ -60,8 +60,8 @@ def read_once(read: ReadFunction) -> ReadFunction:
 def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:
     """Select destinations for all waiting members if ``instance`` is the first; return the changed records.
 
-    Waits until every member's claim is a source and no other member can have a claim at a failed destination. If a
-    member returns to its source, ``instance`` returns too, so that the group is never split. ``select`` is step SELECT.
+    Waits until every member's claim is a source and no member can have a claim at a failed destination. If a member
+    returns to its source, ``instance`` returns too, so that the group is never split. ``select`` is step SELECT.
     """
     members = saga_pass.read_group(instance.move)
     if any(_returns(member.instance) for member in members):
@@ -82,7 +82,10 @@ def _returns(instance: InstanceRecord) -> bool:
 
 
 def _is_awaited(instance: InstanceRecord, *, is_repeated: bool) -> bool:
-    """Return whether the selection must wait for a member; a repeated one waits for every unfinished move."""
+    """Return whether the selection must wait for a member; a repeated selection waits for all open moves.
+
+    Members at step DESTINATION are ready for either selection.
+    """
     if instance.status in DELETED:
         return False
     is_moving = is_repeated and instance.open_migration is not None and instance.step != SagaStep.DESTINATION

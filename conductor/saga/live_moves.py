@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """State transitions of a live migration, as pure functions of the instance record.
 
-The guest runs at its source until the source reports it stopped and copied. The destination is requested to run the
-guest only after that report is recorded, so the guest never runs on both ends (ADR 0281).
+The guest runs at its source until the source reports the guest stopped and copied. Only after this report is recorded
+is the destination asked to run the guest, so that it never runs on both ends (ADR 0281).
 """
 
 from collections.abc import Callable, Mapping
@@ -61,7 +61,7 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
         # The destination may run the guest. Memory that was not copied is lost.
         is_copied = instance.move.copy_phase == DONE
         if instance.move.is_resumed and not instance.move.copy_phase:
-            return _finish(instance)  # the store forgot the complete copy, after which the source was removed
+            return _finish(instance)  # this store lost the complete copy, after which the source ended
         return None if is_copied else lose_guest(instance, f"its memory was lost in post-copy: {reason}")
     ended = moves.end_source(instance, reason)
     is_prepared = instance.step in (*PREPARING, SagaStep.TERMINATE) and instance.status != InstanceStatus.DELETING
@@ -69,12 +69,15 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
 
 
 def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Mark the guest's memory as lost; the source, maybe the last copy, stays until the destination runs."""
+    """Mark the guest's memory as lost; keep the source, maybe the last copy, until the destination runs."""
     return _end_when_complete(replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason)))
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report of the source; None if nothing changes. After a complete copy, a fence ends no guest."""
+    """Apply a report of the source; None if nothing changes.
+
+    A complete copy counts even if the source has ended, as after a fence.
+    """
     is_last_copy = result.copy_number == instance.move.destination_attempt
     if instance.step == SagaStep.COPY and is_last_copy and result.copy_phase == DONE:
         return _switch(instance, DONE)
@@ -114,7 +117,7 @@ def _switch(instance: InstanceRecord, phase: str) -> InstanceRecord:
 
 def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     if result.kind == ACTIVE and instance.step in PREPARING:
-        # The destination runs the guest only after the copy ended, so this store forgot the end.
+        # The destination runs the guest only after the end of the copy, which this store has lost.
         migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase="", is_resumed=True)
         return set_step(instance, SagaStep.SWITCH, migration=migration)
     if result.kind == INCOMING:
@@ -128,10 +131,10 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 
 def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Send the guest back to its source after the unrequested end of its destination.
+    """Return the guest to its source after an unrequested end of its destination.
 
-    It continues from memory only if outcome "failed" proves that the destination never ran it; otherwise it boots from
-    its possibly newer disk.
+    It continues from memory only if outcome "failed" proves that the destination never ran it. Otherwise it boots,
+    because its disk may be newer than its memory.
     """
     ended = end_attempt(instance, outcome, reason)
     ended = replace(ended, migration=replace(ended.move, history=ended.history))
@@ -168,7 +171,7 @@ _DESTINATION_ENDS: Mapping[SagaStep, Callable[[InstanceRecord, BuildResult], Ins
 
 
 def _end_when_complete(instance: InstanceRecord) -> InstanceRecord:
-    """Remove the guest from the source once the destination runs it and the copy is over."""
+    """End the source once the destination runs the guest and the copy is over."""
     is_complete = instance.move.is_resumed and instance.move.copy_phase in (DONE, FAILED)
     return set_step(instance, SagaStep.END_SOURCE) if is_complete else instance
 

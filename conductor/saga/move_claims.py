@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps BEGIN_MOVE and END_MOVE: make a claim the source of a migration, or the instance's only claim again."""
+"""Steps BEGIN_MOVE and END_MOVE: make a claim a migration's source, or the only claim again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 
-# The host's next audit decides, and may confirm the claim again.
+# The host's next audit decides on these claims, and may confirm them again.
 UNDECIDED = (Answer.CLOSED, Answer.PREPARED)
 FORGOTTEN = "its record was lost, and another destination is live"
 
@@ -38,9 +38,9 @@ def begin_again(saga_pass: SagaPass, instance: InstanceRecord) -> str:
 
 
 def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Make the claims on the sources the only ones; the partition of a source refuses that while a destination lives.
+    """Make source claims the only claims; their partition refuses while a destination is live.
 
-    A destination that this store forgot, also one in another partition, is found by step SETTLE.
+    Step SETTLE finds a destination that this store has lost, in any partition.
     """
     ending: list[InstanceRecord] = []
     changed: list[InstanceRecord] = []
@@ -54,7 +54,10 @@ def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[I
 
 
 def _settle_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record set to settle with a claim in another partition, or to look again later; None without one."""
+    """Return the record set to settle with a claim in a different partition, or to retry.
+
+    Returns None if there is no such claim.
+    """
     try:
         elsewhere = find_elsewhere(saga_pass, instance)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
@@ -92,7 +95,7 @@ def _change(
 
 def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str, migration: str | None) -> InstanceRecord:
     if answer == Answer.CONFIRMED and instance.status == InstanceStatus.DELETING:
-        # The move may have begun before: end its destination first.
+        # The move may have begun earlier, so end its destination first.
         return set_step(instance, SagaStep.ABORT, attempt=instance.next_attempt, host=None)
     if answer == Answer.CONFIRMED:
         return moves.select_next(instance)
@@ -102,12 +105,12 @@ def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str, migration
         return _end_earlier(saga_pass, instance, migration)
     if answer in ENDED_ANSWERS and answer not in (Answer.UNKNOWN, Answer.ENDED):
         return moves.lose_claim(instance, LOST, f"its claim was {answer}")
-    # This migration will never hold the claim, but the instance may. Step SETTLE reads its claims.
+    # The migration will never have the claim, but the instance may: step SETTLE reads its claims.
     return moves.settle_returned(instance, f"its claim could not move: {answer}")
 
 
 def _end_earlier(saga_pass: SagaPass, instance: InstanceRecord, migration: str) -> InstanceRecord:
-    """End the earlier move of a source, which has ended by the record; the partition forgot that."""
+    """End a source's previous migration again: the record says it ended, but the partition lost that write."""
     source = instance.move
     try:
         claims.end_move(saga_pass, source.source_partition, instance.uuid, source.source_attempt, migration)
@@ -123,9 +126,9 @@ def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str, _migratio
         return saga_pass.retry_later(instance, answer)
     if answer == Answer.CONFLICT and not saga_pass.is_certain(instance):
         return moves.settle_without_move(instance, FORGOTTEN)
-    if answer == Answer.CONFLICT:  # another attempt is live, unknown to this conductor
+    if answer == Answer.CONFLICT:  # a live attempt that this conductor does not know
         return replace(saga_pass.retry_later(instance, answer), step=SagaStep.ABORT)
     if answer in ENDED_ANSWERS and answer != Answer.ENDED:
         return moves.end_source(instance, f"its claim was {answer}")
-    # A move unknown to this conductor has the claim. Step SETTLE reads the claims.
+    # A move that this conductor does not know has the claim. Step SETTLE reads the claims.
     return moves.settle_returned(instance, f"its claim could not be taken back: {answer}")

@@ -28,7 +28,7 @@ class _End(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """Request to the end of a move that has ``role``; ``on_end`` returns the record if that end has no claim left."""
+    """Request to one end of a move; ``on_end`` returns the record if that end's claim has ended."""
 
     role: ClaimRole
     action_of: Callable[[InstanceRecord], str]
@@ -41,14 +41,14 @@ def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> lis
 
 
 def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Stop the guests at the destinations of reverted moves, which keep them until the sources run them."""
+    """Stop the guests at the destinations of reverted moves, where they stay until the sources run."""
     return _request(saga_pass, instances, _Change(ClaimRole.DESTINATION, lambda _instance: STOP, _lose_destination))
 
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Remove the guests from their sources, which then release their claims.
 
-    If a destination has ended meanwhile, the source has the last copy: the instance returns, unless deleted.
+    If a destination has ended, the source has the last copy: the instance returns unless it is deleted.
     """
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]
@@ -58,7 +58,10 @@ def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """End the current guests; after the end of a reverted move's source, its destination keeps the last copy."""
+    """End the current guests, but keep a reverted move's destination if its source has ended.
+
+    The destination is then the last copy.
+    """
     returned = [instance for instance in instances if _has_returned(instance)]
     others = [instance for instance in instances if not _has_returned(instance)]
     proceeding, changed = _ask_other_ends(saga_pass, returned, ClaimRole.SOURCE, moves.end_source)
@@ -71,7 +74,10 @@ def _ask_other_ends(
     role: ClaimRole,
     on_end: Callable[[InstanceRecord, str], InstanceRecord],
 ) -> tuple[list[InstanceRecord], list[InstanceRecord]]:
-    """Return (instances whose end with ``role`` still has its claim, changed records of the others)."""
+    """Read the claims at the ends with ``role``.
+
+    Returns (instances whose claim there is live, changed records of the other instances).
+    """
     proceeding: list[InstanceRecord] = []
     changed: list[InstanceRecord] = []
     for partition in {_end_of(instance, role).partition for instance in instances}:
@@ -98,7 +104,10 @@ def _has_returned(instance: InstanceRecord) -> bool:
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Continue the guests at their sources, off if they were off; at the destination if the source has ended."""
+    """Continue the guests at their sources, or at the destination if the source has ended.
+
+    Guests that were off stay off.
+    """
     returning = [instance for instance in instances if moves.is_returning(instance)]
     others = [instance for instance in instances if not moves.is_returning(instance)]
     return [
@@ -167,7 +176,7 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change)
     try:
         claim = find(saga_pass, end.partition, instance.uuid, end.attempt)
         is_end = claim.migration == instance.move.uuid or change.role is not ClaimRole.SOURCE
-        # Either the move has ended, or the claims service forgot that it began.
+        # Either the move has ended, or the claims service lost its beginning.
         if claim.state == Answer.CONFIRMED and not is_end and begin_again(saga_pass, instance) != Answer.CONFIRMED:
             return moves.settle_returned(instance, "its claim on the source is its only one")
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:

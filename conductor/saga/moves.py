@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """State transitions of a cold migration or resize, as pure functions of the instance record.
 
-The migration holds the resources at the source and the instance those at the destination, so each end state frees
+The migration holds the resources at the source and the instance those at the destination, so each final state releases
 exactly one of the two.
 """
 
@@ -25,21 +25,21 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.copy import ABORT
 from rpcapi.resources.claims import ClaimRole, MoveEnd
 
-# Steps in which the destination may have got its build message.
+# Steps in which the destination may have received its build message.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
 # Steps of a return while the destination still keeps the guest.
 RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RESUME, SagaStep.TERMINATE)
 
 
 def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, Any]:
-    """Return the end of the move that the claim with this role is, as messages name it."""
+    """Return the end of the move with this role, as a message field."""
     migration = instance.move
     is_destination = role is ClaimRole.DESTINATION
     return MoveEnd(role, migration.uuid, migration.source_attempt if is_destination else None).as_dict()
 
 
 def destinations_of(instances: Sequence[InstanceRecord]) -> list[dict[str, Any] | None]:
-    """Return the move of each instance at its destination, None if it does not move; [] if none does."""
+    """Return the destination end of each instance's move, None without a move; [] if no instance moves."""
     if not any(instance.open_migration for instance in instances):
         return []
     return [
@@ -72,7 +72,7 @@ def build_next(instance: InstanceRecord) -> InstanceRecord:
 
 
 def finish_move(instance: InstanceRecord, reason: str | None, *, is_stopped: bool) -> InstanceRecord:
-    """Wait for confirm or revert at the destination; ``reason`` describes the assignments there."""
+    """Finish at the destination and wait for confirm or revert; ``reason`` describes the assignments there."""
     migration = replace(
         instance.move, status=MigrationStatus.FINISHED, history=instance.history, was_stopped=is_stopped
     )
@@ -85,9 +85,10 @@ def confirm_move(instance: InstanceRecord) -> InstanceRecord:
 
 
 def revert_move(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
-    """Bring an instance back from a destination that may run its guest, which keeps it until the source runs it.
+    """Return an instance from a destination that may run its guest.
 
-    The source first reports the guest, then the destination the stop. ``reason`` is None for a requested revert.
+    The source first reports that it has the guest, then the destination reports the stop. The destination keeps the
+    guest until the source runs. ``reason`` is None for a requested revert.
     """
     migration = replace(instance.move, status=MigrationStatus.REVERTING, reason=reason)
     status = InstanceStatus.REVERT_RESIZE if reason is None else InstanceStatus.RESIZE
@@ -115,15 +116,15 @@ def is_returning(instance: InstanceRecord) -> bool:
 
 
 def stays(instance: InstanceRecord) -> bool:
-    """Return whether the source ended before the instance could return."""
+    """Return whether the source ended before the instance could return to it."""
     return instance.move.status == MigrationStatus.CONFIRMING and instance.step == SagaStep.RESUME
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     """Continue after the end of the source, requested or not; ``reason`` is the host's.
 
-    An instance at its destination stays, also when returning; after a build that may have been sent, it continues
-    without the source, since the destination may have the only guest. Otherwise nothing is left of it.
+    An instance at its destination stays there, even if it was returning. After a build that may have been sent, it
+    continues without the source, since the destination may have the only guest. Otherwise the instance is lost.
     """
     migration = instance.move
     if instance.status == InstanceStatus.DELETING:
@@ -149,7 +150,10 @@ def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
 
 
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Continue after the end of the only claim; for a deleted instance, ABORT also ends a forgotten destination."""
+    """Continue after the only claim has ended.
+
+    For a deleted instance, step ABORT also ends a destination that this store has lost.
+    """
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:
         return set_step(ended, SagaStep.ABORT)
@@ -165,7 +169,7 @@ def knows_move(instance: InstanceRecord, migration: str | None) -> bool:
 
 
 def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Fail the migration; SETTLE then finds the instance's claim."""
+    """Fail the migration; step SETTLE then finds the instance's claim."""
     if instance.status == InstanceStatus.DELETING:
         return set_step(_end_migration(instance, MigrationStatus.CANCELLED, reason), SagaStep.ABORT)
     ended = _end_migration(instance, MigrationStatus.ERROR, reason)
@@ -173,7 +177,10 @@ def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord
 
 
 def settle_later(instance: InstanceRecord, number: int) -> InstanceRecord:
-    """Settle after a host reported message ``number``, which this store has lost; the guest stays."""
+    """Settle the instance when its host reports a message number that this store no longer has.
+
+    Keeps the guest.
+    """
     history = [entry for entry in instance.history if entry["attempt"] != instance.attempt]
     later = replace(instance, history=history, last_attempt=number)
     if later.open_migration is None:
@@ -182,7 +189,7 @@ def settle_later(instance: InstanceRecord, number: int) -> InstanceRecord:
 
 
 def settle_returned(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Settle an instance whose return to its source this store has forgotten."""
+    """Settle an instance after its return to the source, which this store has lost."""
     source = instance.move
     returned = replace(_at_source(instance), host=source.source_host, partition=source.source_partition)
     return settle_without_move(returned, reason)
@@ -197,7 +204,7 @@ def _at_source(instance: InstanceRecord) -> InstanceRecord:
 
 
 def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Finish an instance on its source; ``reason`` describes the assignments there."""
+    """Finish a move with the instance on its source; ``reason`` describes the assignments there."""
     migration = instance.move
     status = MigrationStatus.REVERTED if migration.reason is None else MigrationStatus.ERROR
     if migration.copy_request == ABORT:
@@ -210,13 +217,16 @@ def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
 
 
 def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
-    """Continue a deletion after the end of its source; ABORT also ends a destination that this store forgot."""
+    """Continue a deletion after the source has ended.
+
+    Step ABORT also ends a destination that this store has lost.
+    """
     ended = _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
     return set_step(ended, SagaStep.ABORT) if instance.step in (SagaStep.BEGIN_MOVE, SagaStep.END_SOURCE) else ended
 
 
 def finish_confirmed(instance: InstanceRecord) -> InstanceRecord:
-    """Finish an instance that stays at its destination, confirmed or unable to return."""
+    """Finish a move with the instance at its destination, confirmed or unable to return."""
     migration = instance.move
     status = InstanceStatus.SHUTOFF if migration.was_stopped else InstanceStatus.ACTIVE
     outcome = MigrationStatus.CONFIRMED if migration.reason is None else MigrationStatus.ERROR
@@ -232,7 +242,7 @@ def _with_new_spec(instance: InstanceRecord, migration: MigrationRecord) -> Inst
 
 
 def _amounts(instance: InstanceRecord) -> dict[str, int] | None:
-    """Return the quota amounts outside of a move; None means the request's amounts."""
+    """Return the quota amounts outside a move; None means the request's amounts."""
     if instance.spec is None:
         return None
     return count_amounts(load_spec(instance.spec))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step POWER: request hosts to stop, start, reboot or rebuild guests until they report it."""
+"""Step POWER: ask hosts to stop, start, reboot or rebuild guests, until they report the result."""
 
 import functools
 from collections.abc import Sequence
@@ -25,7 +25,10 @@ OPERATIONS = {
 
 
 def change_power(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Repeat each message until the host reports the state; an instance whose silent host has no claim is lost."""
+    """Repeat each message until the host reports the state.
+
+    An instance is lost if its host is silent and the claim has ended.
+    """
     return cast.request_report(
         saga_pass,
         instances,
@@ -67,7 +70,7 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecor
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.attempt).answer
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    if answer == Answer.CONFLICT:  # a later attempt is live; this store has lost it
+    if answer == Answer.CONFLICT:  # this store has lost a later attempt, which is live
         return settle_claims(instance)
     if answer not in claims.ENDED_ANSWERS:
         return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")

@@ -44,16 +44,16 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
 
 
 def _is_of_other_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
-    """Return whether a claim is the destination of a move that the record does not know."""
+    """Return whether the claim is the destination of a move that the record lacks."""
     if own["role"] != ClaimRole.DESTINATION or moves.knows_move(instance, own["migration"]):
         return False
     return instance.open_migration is None or own["attempt"] != instance.move.source_attempt
 
 
 def _settle_destination(saga_pass: SagaPass, instance: InstanceRecord, own: Mapping[str, Any]) -> InstanceRecord:
-    """Settle with the destination of an unknown move, whose source is in another partition or has ended.
+    """Settle with the destination of an unknown move, whose source has ended or is elsewhere.
 
-    A destination that no host has confirmed is not adopted while another claim is live.
+    An unconfirmed destination is not adopted while another claim is live.
     """
     if instance.open_migration is not None:
         return moves.settle_without_move(
@@ -100,13 +100,13 @@ def _end_move(
 def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
     before = instance
     if instance.evacuation is None:
-        instance = replace(instance, was_stopped=False)  # The host will report the power state.
+        instance = replace(instance, was_stopped=False)  # the host will report the power state
     attempt, host, migration = claim["attempt"], claim["host"], instance.open_migration
     if migration is not None and attempt == migration.source_attempt:
-        return set_step(instance, SagaStep.BEGIN_MOVE)  # the claims service forgot the move
+        return set_step(instance, SagaStep.BEGIN_MOVE)  # the claims service lost the move
     instance = replace(instance, history=without_loss(instance, attempt))
     if instance.has_ended(attempt):
-        # The host reported that nothing runs but still has the claim; terminate makes it release the claim.
+        # The host reported that nothing runs but still has the claim. A terminate message makes it release the claim.
         cast.send_terminate(saga_pass, names.host_of(host), [replace(instance, attempt=attempt)])
         return saga_pass.retry_later(instance, f"attempt {attempt} ended, but its claim is still live")
     if attempt != instance.attempt:
@@ -123,7 +123,10 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
 def _start_again(
     saga_pass: SagaPass, before: InstanceRecord, adopted: InstanceRecord, claim: Mapping[str, Any]
 ) -> InstanceRecord:
-    """Start a guest stopped for a move, unless it was off before; its claim must be the instance's only one."""
+    """Start a guest that was stopped for a move, unless it was off before the move.
+
+    First its claim must become the instance's only claim.
+    """
     try:
         attempt = unknown_moves.read_attempt(saga_pass, adopted, claim)
     except (*NO_ANSWER_ERRORS, errors.GanttError):
@@ -137,10 +140,10 @@ def _start_again(
 
 
 def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Skip an attempt prepared and ended without a record; continue with an alternate.
+    """Continue with an alternate; skip an attempt number that may have been used unrecorded.
 
-    Waits while the recorded host, or any if the record is uncertain, may run an attempt that its partition forgot.
-    Raises the errors of ``find_claims``.
+    Waits while the recorded host, or any host if the record is uncertain, may run an attempt that its partition has
+    lost. Raises the errors of ``find_claims``.
     """
     if not saga_pass.is_certain(instance):
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt).answer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps OFFLOAD and VERIFY, which act once an instance has rested for a configured time."""
+"""Steps OFFLOAD and VERIFY, which act after an instance has waited for a configured time."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def begin_offload(instance: InstanceRecord) -> InstanceRecord:
 
 
 def verify(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Confirm moves whose window has passed; without a window, they rest in VERIFY_RESIZE."""
+    """Confirm moves whose window has passed; without a window, they stay in VERIFY_RESIZE."""
     window_ms, now_ms = saga_pass.limits.resize_confirm_ms, saga_pass.now_ms
     return [
         act_after(instance, window_ms, now_ms, confirm_move, InstanceStatus.VERIFY_RESIZE) for instance in instances

@@ -80,7 +80,7 @@ class BuildSaga:
         self._stamps = PartitionStamps(store, clients.scheduler)
 
     def advance(self, lease: RequestLease) -> None:
-        """Run all due steps, then release the lease; a stop finishes the current pass only.
+        """Run all due steps, then release the lease; after a stop, finish only the current pass.
 
         Raises LeaseLost or StoreUnavailable; another conductor then continues.
         """
@@ -116,7 +116,7 @@ class BuildSaga:
         step = group[0].step.value
         metrics.STEPS.labels(step).inc()
         metrics.STEP_AGE.labels(step).observe(max(0, saga_pass.now_ms - group[0].updated_ms) / 1000)
-        # The write skips records that changed meanwhile; the next pass runs their new steps.
+        # The write skips records that have changed since the pass began; the next pass runs their new steps.
         with (
             metrics.STEP_SECONDS.labels(step).time(),
             tracing.span(f"conductor.{step}", saga_pass.request.request_id),
@@ -125,7 +125,7 @@ class BuildSaga:
         milestones.report_changes(group, changed, self._write(lease, changed).stale)
 
     def _write(self, lease: RequestLease, changed: Sequence[InstanceRecord]) -> WriteResult:
-        """Write records of the leased request last: their group members in other requests come first."""
+        """Write changed group members in other requests first, then the leased request's records."""
         others = [record for record in changed if record.request != lease.request]
         if others:
             self._store.write_without_lease(others, wake=True)
@@ -133,5 +133,5 @@ class BuildSaga:
 
 
 def _is_partial(work: DueWork) -> bool:
-    """Return whether hosts may still report on instances of the request that are not due for ALTERNATE."""
+    """Return whether the request has unfinished instances in steps other than ALTERNATE."""
     return work.next_ms is not None or any(instance.step != SagaStep.ALTERNATE for instance in work.instances)

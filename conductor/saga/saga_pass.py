@@ -69,10 +69,10 @@ class SagaPass:
 
     Attributes:
         now_ms: Store time at the start of the pass.
-        jitter: Spread of retries between requests; equal for all instances of a pass, so that they stay in one call.
-        epoch, may_repeat: Of the store, as in DueWork.
-        is_partial: Whether instances in other steps than ALTERNATE are unfinished, so that their hosts may still refuse
-            them.
+        jitter: Factor that spreads retries of requests; equal for all instances of a pass, so that they stay in one
+            call.
+        epoch, may_repeat: Epoch and flag of DueWork.
+        is_partial: Whether instances in steps other than ALTERNATE are unfinished, so that hosts may still refuse them.
         exchange_stamps: PartitionStamps.exchange.
         read_group: Returns the recorded members of a group move.
     """
@@ -99,7 +99,7 @@ class SagaPass:
         return self.spec if primitive is None else load_spec(primitive)
 
     def destination_spec(self, instance: InstanceRecord) -> objects.RequestSpec:
-        """Return the spec for a selection: restricted to the allowed hosts if the instance moves or is unshelved."""
+        """Return the spec for a selection, restricted to the allowed hosts for a move or an unshelve."""
         spec, migration = self.spec_of(instance), instance.open_migration or instance.evacuation
         if migration is None:
             return unshelve_spec(spec, instance.target, instance.allocations) if instance.is_shelved else spec
@@ -114,7 +114,10 @@ class SagaPass:
         return not self.may_repeat and instance.certain_epoch == self.epoch
 
     def check_stores(self, instances: Sequence[InstanceRecord]) -> None:
-        """Begin an epoch in restored stores, unless all records are certain. Raises one of NO_ANSWER_ERRORS."""
+        """Make restored stores begin an epoch, unless all records are certain.
+
+        Raises one of NO_ANSWER_ERRORS.
+        """
         if not all(self.is_certain(instance) for instance in instances):
             self.exchange_stamps(self.context())
 

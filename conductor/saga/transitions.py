@@ -9,7 +9,7 @@ from conductor.saga import evacuations
 from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
-# Statuses of an instance that is off or should be.
+# Statuses of an instance that is off, or is being stopped.
 STOPPED = frozenset({InstanceStatus.SHUTOFF, InstanceStatus.STOPPING})
 
 
@@ -36,7 +36,7 @@ def act_after(
     act: Callable[[InstanceRecord], InstanceRecord],
     status: InstanceStatus,
 ) -> InstanceRecord:
-    """Apply ``act`` once the record has waited ``window_ms``; None finishes it in ``status``."""
+    """Apply ``act`` once the record has waited ``window_ms``; finish in ``status`` if that is None."""
     if window_ms is None:
         return finish(instance, status)
     since_ms = instance.since_ms or now_ms
@@ -46,7 +46,10 @@ def act_after(
 
 
 def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Fail an instance without a claim: a move returns, a shelved one is SHELVED_OFFLOADED, any other in ERROR."""
+    """Fail an instance without a claim.
+
+    A moving instance returns to its source, a shelved instance becomes SHELVED_OFFLOADED, any other goes to ERROR.
+    """
     if instance.open_migration is not None:
         return _return_to_source(instance, reason)
     if instance.is_shelved:
@@ -57,7 +60,10 @@ def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
 
 
 def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Continue after the host lost the claim: ABORT looks for a forgotten claim, otherwise status ERROR."""
+    """Continue after the instance lost its claim with its host: step ABORT looks for other claims.
+
+    A moving or shelved instance fails at once.
+    """
     was_stopped = instance.was_stopped or instance.status in STOPPED
     ended = end_attempt(replace(instance, was_stopped=was_stopped, operation=0), evacuations.LOST, reason)
     if instance.open_migration is not None or instance.is_shelved:
@@ -66,24 +72,24 @@ def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
 
 
 def settle_claims(instance: InstanceRecord) -> InstanceRecord:
-    """Let SETTLE follow the claims; ``was_stopped`` keeps the power state for a move that it may find."""
+    """Set step SETTLE; ``was_stopped`` keeps the power state for a move that SETTLE may find."""
     was_stopped = instance.was_stopped or instance.status in STOPPED
     changes = {"status": building_status(instance), "was_stopped": was_stopped, "operation": 0}
     return set_step(instance, SagaStep.SETTLE, **changes)
 
 
 def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
-    """Finish a deleted instance without a claim of its own; the source of a move must still end."""
+    """Finish a deleted instance without a claim of its own; a move's source still ends first."""
     if instance.open_migration is not None:
         return set_step(instance, SagaStep.END_SOURCE)
     return finish(instance, InstanceStatus.DELETED, reason=None)
 
 
 def _return_to_source(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Send a moving instance without a claim at a destination back to its source.
+    """Return a moving instance, which has no claim at a destination, to its source.
 
     Skips an attempt number, which may have been prepared and ended unrecorded. ``reason`` is ignored if the move is
-    reverting already.
+    already reverting.
     """
     migration = instance.move
     if migration.status != MigrationStatus.REVERTING:
@@ -149,7 +155,7 @@ def end_attempt(instance: InstanceRecord, outcome: str, reason: str) -> Instance
 
 
 def without_loss(instance: InstanceRecord, attempt: int) -> list[Mapping[str, Any]]:
-    """Return the history without an unreported loss of ``attempt``, which its live claim contradicts."""
+    """Return the history without a recorded loss of ``attempt``, which its live claim disproves."""
     return [entry for entry in instance.history if (entry["attempt"], entry["outcome"]) != (attempt, evacuations.LOST)]
 
 

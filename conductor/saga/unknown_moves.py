@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves and resizes missing from a record, such as after a restore, rebuilt from claims and agents."""
+"""Moves and resizes that a record lacks, as after a restore: rebuilt from claims and agents."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,10 @@ LOST_RECORD = "the migration's record was lost"
 
 
 class AgentAttempt(NamedTuple):
-    """Attempt in its agent's journal: state as in GuestPage, ``transition`` and ``migration`` as in BuildResult."""
+    """Attempt in its agent's journal.
+
+    ``state`` is as in GuestPage, ``transition`` and ``migration`` as in BuildResult.
+    """
 
     state: str | None = None
     flavor: str | None = None
@@ -35,11 +38,11 @@ class AgentAttempt(NamedTuple):
 def rebuild_move(
     saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim, partition: str | None
 ) -> InstanceRecord:
-    """Rebuild a move from the claims at its two ends; the destination is in ``partition``.
+    """Rebuild a move from the claims at both ends; the destination is in ``partition``.
 
-    It goes on if the destination runs or is about to start the guest, or is stopped while the source does not run: then
-    the source stops, and the move waits for confirm or revert. Otherwise the destination ends. Raises the errors of
-    ``read_attempt``.
+    The move continues if the destination runs or is about to start the guest, or is stopped while the source does not
+    run. Then the source stops, and the move waits for confirm or revert. Otherwise the destination ends. Raises the
+    errors of ``read_attempt``.
     """
     instance = with_amounts_of(saga_pass, instance, source)
     attempt = read_attempt(saga_pass, instance, destination)
@@ -80,7 +83,7 @@ def rebuild_move(
         history=[],
         alternates=(),
         migration=migration,
-        is_shelved=False,  # a moving instance has run since
+        is_shelved=False,  # a moving instance has run since it was shelved
         was_stopped=False,
         reason=None,
     )
@@ -94,10 +97,9 @@ def rebuild_move(
 def _free(
     saga_pass: SagaPass, instance: InstanceRecord, claim: Claim, attempt: AgentAttempt, partition: str
 ) -> InstanceRecord:
-    """Tell a host that the earlier move is over for which it stopped its guest, which stays off.
+    """Tell a host that its guest's earlier move is over; the guest, stopped for it, stays off.
 
-    Both live claims are of the later move, so no claim of the earlier one is live; but the partition may have forgotten
-    one.
+    Both live claims belong to the later move. Retries later if the partition may have lost a claim of the earlier move.
     """
     refs = objects.ClaimRefs.of(consumers=[attempt.migration], attempts=[MIGRATION_ATTEMPT])
     (answer,) = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs).answers
@@ -144,7 +146,7 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
 
 
 def resized_spec(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:
-    """Return a request for the claim's amounts with the old flavor; None if the record requests them."""
+    """Return a spec for the claim's amounts with the old flavor; None if the record has these amounts."""
     spec = saga_pass.spec_of(instance)
     resized: objects.RequestSpec = spec.with_values(resources=total_amounts(claim["allocations"]), groups={})
     return None if count_amounts(resized) == count_amounts(spec) else resized

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Volumes created with a server stay on their pools when the server moves."""
+"""Volume pools: a moved server's volumes stay on their pools."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,15 +9,18 @@ from rpcapi.resources.trees.tree import Allocations
 
 Amounts = Mapping[str, int]
 
-MAX_TRIES = 10_000  # limit of the search: assignments of a pool to a volume
+MAX_TRIES = 10_000  # limit of the search, in assignments of a pool to a volume
 
 
 def keep_pools(spec: objects.RequestSpec, host: str | None, allocations: Allocations | None) -> objects.RequestSpec:
     """Return ``spec`` with the request groups of existing volumes bound to their pools.
 
     A claim does not tell which group a pool serves, so groups are assigned to pools by matching amounts. Without a
-    match, ``spec`` is returned unchanged. ``host``: Host of the server; None if it was offloaded. ``allocations``:
-    {provider: {class: amount}} of the server's last claim.
+    match, ``spec`` is returned unchanged.
+
+    Args:
+        host: Host of the server; None if it was offloaded.
+        allocations: {provider: {class: amount}} of the server's last claim.
     """
     suffixes = [item["group"] for item in spec.volumes if item.get("group") in spec.groups]
     if not suffixes or not allocations:
