@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-# Twice the threads that may use the store at a time: scripts keep their connections, and other commands need more.
+# Twice the threads that may use the store at a time: ScriptClient keeps separate connections for scripts.
 CONNECTIONS = 256
 # Scripts that do not wait for replicas: a lost lease is taken again, and an older stamp is only weaker evidence.
 UNACKNOWLEDGED = frozenset({"load", "purge", "release", "stamp", "take"})

@@ -24,7 +24,7 @@ from rpcapi import errors
 
 Word = TypeVar("Word", bound=StrEnum)
 
-UNREADABLE_ATTEMPT = 0  # attempt shown for a document of a newer release
+UNREADABLE_ATTEMPT = 0  # attempt shown if a newer release wrote the document
 # Fields of a migration that are shown if its document cannot be read.
 SHOWN_WORDS = ("instance", "kind", "status", "source_host", "destination_host", "request_id")
 # Fields stored in the header line instead of the document.
@@ -54,7 +54,7 @@ def dump_request(request: BuildRequestRecord) -> str:
 
 
 def load_request(key: str, text: str) -> BuildRequestRecord:
-    """Return the request of a document; raises NewerRecord like load_instance."""
+    """Return the request of a document. Raises NewerRecord like load_instance."""
     return BuildRequestRecord(key=key, **_load(text, f"Request {key}", _REQUEST_FIELDS))
 
 
@@ -66,7 +66,7 @@ def dump_instance(instance: InstanceRecord) -> str:
 
 
 def load_instance(uuid: str, text: str) -> InstanceRecord:
-    """Return the instance of a record; raises NewerRecord if it has fields or words unknown to this release."""
+    """Return the instance of a record. Raises NewerRecord for fields or enum values of a newer release."""
     header, _, body = text.partition("\n")
     request, status, step, *numbers = header.split(" ")
     wake_ms, version, created_ms, updated_ms, sequence = map(int, numbers)
@@ -89,7 +89,7 @@ def load_instance(uuid: str, text: str) -> InstanceRecord:
 
 
 def show_instance(uuid: str, text: str, why: str) -> InstanceRecord:
-    """Return the header's part of an instance whose document a newer release wrote."""
+    """Return an instance with its header's fields only: a newer release wrote its document."""
     request, status, _step, *numbers = text.partition("\n")[0].split(" ")
     created_ms, updated_ms, sequence = map(int, numbers[2:])
     record = InstanceRecord(uuid, request, attempt=UNREADABLE_ATTEMPT, reason=why, sequence=sequence)
@@ -102,7 +102,7 @@ def dump_migration(migration: MigrationRecord) -> str:
 
 
 def load_migration(uuid: str, text: str) -> MigrationRecord:
-    """Return the migration of a record; raises NewerRecord like load_instance."""
+    """Return the migration of a record. Raises NewerRecord like load_instance."""
     header, _, body = text.partition("\n")
     sequence, created_ms, updated_ms = map(int, header.split(" "))
     record = f"Migration {uuid}"
@@ -111,7 +111,7 @@ def load_migration(uuid: str, text: str) -> MigrationRecord:
 
 
 def show_migration(uuid: str, text: str, why: str) -> MigrationRecord:
-    """Return the readable part of a migration whose document a newer release wrote."""
+    """Return a migration with its readable fields only: a newer release wrote its document."""
     header, _, body = text.partition("\n")
     sequence, created_ms, updated_ms = map(int, header.split(" "))
     stored = json.loads(body)
@@ -124,7 +124,7 @@ def show_migration(uuid: str, text: str, why: str) -> MigrationRecord:
 def load_rows(
     rows: Iterable[tuple[str, str]], load: Callable[[str, str], Record], show: Callable[[str, str, str], Record]
 ) -> tuple[list[Record], list[Record]]:
-    """Return the records of (uuid, text) rows, and the result of ``show`` for records of a newer release."""
+    """Return the records of (uuid, text) rows, and what ``show`` returns for records of a newer release."""
     records, unreadable = [], []
     for uuid, text in rows:
         try:

@@ -27,7 +27,7 @@ CHUNK = MAX_INSTANCES  # records per script call: a whole request
 
 
 class ConductorStore(abc.ABC):
-    """Store of requests, their instances, and one queue of due work that serves as timer and lease.
+    """Store of requests, their instances, and one queue of due work that is both timer and lease.
 
     Each verb is atomic, or atomic per chunk of CHUNK records. Times are the store's clock in ms. Every verb raises
     StoreUnavailable if the store does not answer.
@@ -42,37 +42,37 @@ class ConductorStore(abc.ABC):
         admission: Admission = UNLIMITED_ADMISSION,
         deadline_ms: int | None = None,
     ) -> bool:
-        """Record a request with all its instances or nothing, and make it due; return False if it was recorded before.
+        """Record a request with all its instances and make it due; return False if already recorded.
 
         Args:
             first_sent_ms: Caller's time of the first try; None means unknown, possibly long ago.
             deadline_ms: Unix time in ms at which the caller stops waiting.
 
-        Raises InstanceConflict (one of ``uuids`` belongs to another request); RequestTooOld (the request is new here
-        and older than callers may repeat one); QuotaExceeded, Overloaded or RequestTooLarge (``admission`` refuses it);
-        DeadlinePassed (``deadline_ms`` has passed).
+        Raises, and records nothing: InstanceConflict (one of ``uuids`` belongs to another request); RequestTooOld (the
+        request is new here and older than callers may repeat one); QuotaExceeded, Overloaded or RequestTooLarge
+        (``admission`` refuses it); DeadlinePassed (``deadline_ms`` has passed).
         """
 
     @abc.abstractmethod
     def adopt(self, request: BuildRequestRecord, instance: InstanceRecord, amounts: Mapping[str, int]) -> bool:
-        """Record a request for one running ``instance``, due for its step; return False if it was recorded before.
+        """Record a request for one running ``instance``, due for its step; return False if already recorded.
 
-        The instance counts ``amounts`` without limits, since its resources are in use. Raises InstanceConflict if it
-        belongs to another request.
+        The instance counts ``amounts`` regardless of limits, since its resources are in use. Raises InstanceConflict if
+        it belongs to another request.
         """
 
     @abc.abstractmethod
     def take(
         self, owner: str, limit: int, max_instances: int = UNLIMITED, max_building: int = UNLIMITED
     ) -> list[RequestLease]:
-        """Lease up to ``limit`` due requests to ``owner``, with at most ``max_instances`` instances with a next step in
-        total.
+        """Lease up to ``limit`` due requests to ``owner``.
 
-        A request that no conductor has taken yet waits while ``max_building`` instances are scheduled or built, unless
-        its project has less than its equal share of them.
+        Together they have at most ``max_instances`` instances with a next step. A request that no conductor has taken
+        yet waits while ``max_building`` instances are scheduled or built, unless its project has less than its equal
+        share of them.
 
-        Projects take turns, each with its longest due request. A turn costs about as much as the records it writes, so
-        projects get equal numbers of instances processed, whatever the sizes of their requests.
+        Projects take turns, each with its longest due request. A turn costs as much as the records that it writes, so
+        that projects get equal numbers of instances processed, whatever the sizes of their requests.
         """
 
     @abc.abstractmethod
@@ -83,17 +83,17 @@ class ConductorStore(abc.ABC):
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
         """Write records whose version is unchanged, with their migrations, and renew the lease.
 
-        Raises LeaseLost if another conductor took over the request; nothing of that chunk is written then.
+        Raises LeaseLost, and writes nothing of that chunk, if another conductor took over the request.
         """
 
     @abc.abstractmethod
     def write_without_lease(
         self, instances: Sequence[InstanceRecord], *, wake: bool, limits: ProjectLimits = NO_LIMITS
     ) -> WriteResult:
-        """Write records whose version is unchanged, without a lease: reports and requested changes.
+        """Write reports and requested changes, as far as the record's version is unchanged.
 
         ``wake`` makes their requests due at once, or when their lease is released. ``limits`` is {project: limits as in
-        Admission}; raises QuotaExceeded if added amounts exceed them, and writes nothing of that chunk.
+        Admission}; raises QuotaExceeded, and writes nothing of that chunk, if added amounts exceed them.
         """
 
     def write_changes(self, instances: Sequence[InstanceRecord]) -> frozenset[str]:
@@ -106,7 +106,10 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def release(self, lease: RequestLease, next_ms: int | None) -> bool:
-        """Release the lease; return False if it was lost. Due at ``next_ms`` (None: never), or at once if woken."""
+        """Release the lease; return False if it was lost.
+
+        The request is due at ``next_ms`` (None: never), or at once if it was woken.
+        """
 
     @abc.abstractmethod
     def get(self, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
@@ -118,7 +121,7 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> RecordPage[InstanceRecord]:
-        """Return instances in order of creation, without deleted ones by default; raises InvalidRequest."""
+        """Return instances in order of creation, with deleted ones if ``deleted``; raises InvalidRequest."""
 
     @abc.abstractmethod
     def migrations(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
@@ -134,7 +137,7 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def usage(self, project: str) -> Mapping[str, int]:
-        """Return the project's usage by the names of Admission.
+        """Return the project's usage, with the names of Admission.
 
         An instance counts until it is deleted, or is in ERROR or SHELVED_OFFLOADED and its claim has ended.
         """
@@ -152,15 +155,15 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def stamps(self) -> Mapping[str, str]:
-        """Return the newest stamp of each partition that had one."""
+        """Return {partition: newest stamp}."""
 
     @abc.abstractmethod
     def keep_stamps(self, stamps: Mapping[str, str]) -> None:
-        """Store stamps by partition, unless the stored stamp is later: a later stamp is evidence of a rollback."""
+        """Store {partition: stamp} unless the stored stamp is later, which is evidence of a rollback."""
 
     @abc.abstractmethod
     def epoch(self) -> int:
-        """Return the store's epoch as of the last call; it grows whenever the store may have forgotten writes."""
+        """Return the store's epoch as of the last call; it grows whenever the store may have lost writes."""
 
     @abc.abstractmethod
     def check_replicas(self) -> None:

@@ -39,7 +39,7 @@ IN_PROGRESS = (InstanceStatus.SCHEDULING, InstanceStatus.BUILDING)
 
 
 class MemoryConductorStore(ConductorStore):
-    """Store with the verbs of the Lua scripts, serialized by one lock."""
+    """Store with the verbs of the Lua scripts in Python, serialized by one lock."""
 
     def __init__(self, timeouts: StoreTimeouts | None = None, clock: Callable[[], int] = steady_clock) -> None:
         self._timeouts = timeouts or StoreTimeouts()
@@ -292,10 +292,10 @@ class MemoryConductorStore(ConductorStore):
         return self._epoch
 
     def check_replicas(self) -> None:
-        """Has no replicas."""
+        """Do nothing: memory has no replicas."""
 
     def ping(self) -> None:
-        """Always available."""
+        """Do nothing: memory is always available."""
 
     def close(self) -> None:
-        """Has no connections to close."""
+        """Do nothing: memory has no connections."""

@@ -14,7 +14,7 @@ class MemoryMigrations:
     ends: dict[str, int] = field(default_factory=dict)  # {uuid: purge time of an ended migration}
 
     def keep(self, migration: MigrationRecord, sequence: int, now: int, retention_ms: int) -> None:
-        """Store the migration of a written instance; ``sequence`` applies to a new migration."""
+        """Store the migration of a written instance; only a new migration gets ``sequence``."""
         old = self.records.get(migration.uuid)
         times = (old.sequence, old.created_ms, old.updated_ms) if old else (sequence, now, now)
         record = replace(migration, sequence=times[0], created_ms=times[1], updated_ms=times[2])

@@ -28,7 +28,7 @@ class MemoryQueue:
         leases: {request: token}.
         woken: Requests woken while leased.
         turns: {project: number of its next turn}.
-        served: Turn that is being served.
+        served: Number of the current turn.
     """
 
     due: dict[str, int] = field(default_factory=dict)
@@ -39,7 +39,10 @@ class MemoryQueue:
     served: int = 0
 
     def entries(self, now: int, may_begin: Callable[[str], bool]) -> Iterator[QueueEntry]:
-        """Yield due entries in turn, new requests only of projects that ``may_begin``; take one before the next."""
+        """Yield due entries in order of turns; new requests only of projects that ``may_begin``.
+
+        Call ``serve`` for each entry before the next, since it changes the turns.
+        """
         entries = [QueueEntry(at, request, False) for request, at in self.due.items() if at <= now]
         entries += [QueueEntry(at, request, True) for request, at in self.new.items()]
         if not entries:
@@ -58,7 +61,7 @@ class MemoryQueue:
         self.turns[project] = self.served + 1
 
     def charge(self, project: str, records: int) -> None:
-        """Charge the project for records written together; the turn paid for the first."""
+        """Charge the project for records written together, except the first, which the turn has paid."""
         self.turns[project] = self.turn(project) + max(0, records - 1)
 
     def turn(self, project: str) -> int:

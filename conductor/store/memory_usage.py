@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quota usage of projects in the in-memory store; lua/_usage.lua counts the same."""
+"""Quota usage of projects in the in-memory store; must count like lua/_usage.lua."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ AmountsByRequest = Mapping[str, Mapping[str, int]]
 
 
 def usage_of(project: str, records: Iterable[InstanceRecord], amounts: AmountsByRequest) -> Counter[str]:
-    """Return the project's usage; ``amounts`` are per instance, by request."""
+    """Return the project's usage; ``amounts`` are {request: amounts per instance}."""
     usage: Counter[str] = Counter()
     for record in records:
         if project_of(record.request) == digest_project(project):

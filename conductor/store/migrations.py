@@ -20,7 +20,7 @@ class MigrationStatus(StrEnum):
     FINISHED = "finished"  # at the destination; the source is kept until confirm or revert
     CONFIRMING = "confirming"
     CONFIRMED = "confirmed"
-    REVERTING = "reverting"  # by request, or because no destination could build it
+    REVERTING = "reverting"  # returning to the source, by request or because no destination could build it
     REVERTED = "reverted"
     ERROR = "error"  # failed; the instance is back on its source or in ERROR
     COMPLETED = "completed"  # a live migration or an evacuation succeeded
@@ -51,10 +51,10 @@ class MigrationRecord:
         target: Only requested host; None for any.
         destination_host, destination_attempt: Current or last destination.
         history: One {attempt, host, outcome, reason} per ended attempt at a destination.
-        spec: RequestSpec primitive of the destination; None means the instance's.
+        spec: RequestSpec primitive at the destination; None means the instance's spec.
         was_stopped: Whether the guest was powered off before the move.
-        allow_cross_cell: Whether the destination may be in another partition.
-        group: Migrations, including this one, of an affinity group that one call moves; empty if it moves alone.
+        allow_cross_cell: Whether the destination may be in a different partition.
+        group: Migrations of all members of an affinity group that one call moves; empty if the instance moves alone.
         with_disk: Whether a live migration copies the disk; None before the check.
         copy_request: ABORT or FORCE of rpcapi.objects.copy.
         copy_phase: Phase reported after the guest stopped at the source of a live migration.

@@ -79,7 +79,7 @@ class SagaStep(StrEnum):
     PREPARE_COPY = "prepare_copy"  # check both ends of a live migration, then create a paused guest at the destination
     COPY = "copy"  # repeat the copy request until the source reports the end of the copy
     SWITCH = "switch"  # repeat the run request until the destination reports that the copied guest runs
-    END_SOURCE = "end_source"  # repeat the remove request until the source reports that the guest is gone
+    END_SOURCE = "end_source"  # repeat the end request until the source reports that the guest is gone
     END_MOVE = "end_move"  # make the source the instance's only claim again
     STOP_DESTINATION = "stop_destination"  # revert: repeat stop until the destination reports it
     RESUME = "resume"  # repeat the request to continue the guest until the source reports it
@@ -90,8 +90,10 @@ class SagaStep(StrEnum):
 class BuildRequestRecord:
     """Accepted call of build_instances.
 
-    ``key``: Identity of the call; a repeated call has the same key. ``spec``: Primitive of the versioned RequestSpec.
-    ``names``: {uuid: display name}.
+    Attributes:
+        key: Identity of the call; a repeated call has the same key.
+        spec: Primitive of the versioned RequestSpec.
+        names: {uuid: display name}.
     """
 
     key: str
@@ -112,7 +114,8 @@ class InstanceRecord:
     Attributes:
         wake_ms: Store time at which ``step`` is due; 0 means now.
         attempt: Number of the current or last attempt.
-        last_attempt: Higher number used by messages, or before a return to the source of a move; 0 if none.
+        last_attempt: Number above ``attempt`` that a message, or an attempt before a return to the source, has used; 0
+            if none.
         allocations: {provider: {class: amount}} of the claim; None means the request's resources on ``host``.
         partition, epoch, position: Replica state of the decision that produced ``alternates``.
         history: One {attempt, host, outcome, reason} per ended attempt.
@@ -123,8 +126,8 @@ class InstanceRecord:
             none.
         migration: Current or last migration, stored together with this record.
         operation: Number of the reboot or rebuild in progress; 0 if none.
-        is_shelved: Whether the image is stored and the instance has not run since; SHELVED_OFFLOADED if without a
-            claim.
+        is_shelved: Whether an image is stored and the instance has not run since; without a claim it is
+            SHELVED_OFFLOADED.
         was_stopped: Whether the instance was powered off before its host was lost or its rebuild began.
         target: Only host on which the instance may be unshelved.
         spec, flavor, amounts: RequestSpec primitive, flavor and quota amounts after a resize; None means the request's.
@@ -170,7 +173,7 @@ class InstanceRecord:
 
     @property
     def open_migration(self) -> MigrationRecord | None:
-        """Migration that holds, or will hold, the claim on its source; None for an evacuation."""
+        """Migration in progress that has, or will have, a claim on its source; None for an evacuation."""
         migration = self._migration_under_way
         return None if migration is None or migration.kind == MigrationKind.EVACUATION else migration
 
@@ -193,7 +196,7 @@ class InstanceRecord:
 
     @property
     def is_at_source(self) -> bool:
-        """Whether the current claim is the source of the open move: before it begins and after its return."""
+        """Whether the current claim is the open move's source: before a selection or after the return."""
         return self.open_migration is not None and self.attempt == self.open_migration.source_attempt
 
     @property
@@ -224,7 +227,7 @@ class InstanceRecord:
 
     @property
     def transition_number(self) -> int:
-        """Number of messages that change the guest: the highest attempt so far, which grows with each move."""
+        """Number for messages that change the guest: the highest that an attempt or message has used."""
         return max(self.attempt, self.last_attempt)
 
     @property
@@ -240,8 +243,10 @@ class InstanceRecord:
 class RequestLease(NamedTuple):
     """Exclusive right to process a request's instances.
 
-    ``token``: Random, so that it never repeats, even after the store lost writes. ``is_takeover``: Whether the previous
-    holder never released the lease. ``steps``: Number of instances with a next step.
+    Attributes:
+        token: Random, so that it never repeats, even after the store lost writes.
+        is_takeover: Whether the previous holder never released the lease.
+        steps: Number of instances with a next step.
     """
 
     request: str
@@ -254,9 +259,10 @@ class RequestLease(NamedTuple):
 class DueWork:
     """Due work of a leased request.
 
-    ``instances``: Instances with a step due at ``now_ms``. ``next_ms``: When the next of the other instances is due;
-    None if none has a step. ``may_repeat``: Whether callers may still repeat requests that the store had forgotten when
-    ``epoch`` began.
+    Attributes:
+        instances: Instances with a step due at ``now_ms``.
+        next_ms: Time at which the next other instance is due; None if no other has a step.
+        may_repeat: Whether callers may still repeat requests that the store had lost when ``epoch`` began.
     """
 
     request: BuildRequestRecord
@@ -271,8 +277,8 @@ class DueWork:
 class RecordPage(Generic[Record]):
     """Page of instances or migrations, oldest first; ``marker`` is None on the last page.
 
-    ``unreadable`` has the records written by a newer release: their readable part, with stored words for statuses and
-    kinds, and the reason why the document cannot be read.
+    ``unreadable`` has the records of a newer release: their readable fields, with stored words for status and kind.
+    Their ``reason`` tells why the document cannot be read.
     """
 
     records: Sequence[Record]
@@ -287,9 +293,9 @@ class StoreTimeouts:
     Attributes:
         lease_ms: Time after which an unrenewed lease expires.
         retention_ms: Time that deleted records are kept; until then a delayed duplicate request cannot build again.
-        max_step_ms: Limit by which a step of the server's clock advances the store's time.
+        max_step_ms: Maximum by which one step of the server's clock advances the store's time.
         repeat_horizon_ms: Time for which callers may repeat a request.
-        clock_difference_ms: Greatest difference between callers' clocks and the store's.
+        clock_difference_ms: Maximum difference between a caller's clock and the store's.
     """
 
     lease_ms: int = 30_000
@@ -307,7 +313,7 @@ class StoreTimeouts:
     def certain_epoch(self, epoch: int, first_sent_ms: int | None) -> int:
         """Return ``epoch`` if it began before the caller first sent the request, else 0.
 
-        An epoch is at least the server's clock in ms at its begin, so the store cannot have forgotten a later request.
+        An epoch is at least the server's clock in ms at its start, so the store cannot have lost a request sent later.
         """
         return epoch if first_sent_ms is not None and first_sent_ms >= epoch + self.clock_difference_ms else 0
 
@@ -324,19 +330,19 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """Result of a write; ``stale`` has the uuids skipped because their record had changed."""
+    """Result of a write; ``stale`` has the skipped uuids, whose records had changed."""
 
     now_ms: int
     stale: frozenset[str] = field(default_factory=frozenset)
 
 
 def make_lease_token(owner: str) -> str:
-    """Return a unique token; ``owner`` only shows who holds the lease."""
+    """Return a unique token; ``owner`` only tells people who holds the lease."""
     return f"{uuid.uuid4().hex} {owner}"
 
 
 def digest_project(project: str) -> str:
-    """Return the digest of a project id, the key of its queue and usage."""
+    """Return the digest of a project id, under which its queue and usage are stored."""
     return hashlib.sha256(project.encode()).hexdigest()[:PROJECT_DIGITS]
 
 

@@ -36,8 +36,7 @@ from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover.memory_usage import ALL_KEYS, MeasuredKey, key_type, measure
 
-# {collection: words of the key schema}. The first word's key has the entries of the collection; missing words never
-# grow.
+# {collection: words of the key schema}. The first word's key counts the entries. Keys of other words never grow.
 WORDS = {
     "instances": ("instances", "everything"),
     "others": (
@@ -57,7 +56,7 @@ COLLECTIONS = {
 
 
 class RedisConductorStore(ConductorStore):
-    """Store under its own key prefix, shared by any number of conductors."""
+    """Store on Redis under one key prefix, shared by any number of conductors."""
 
     def __init__(
         self,
@@ -79,7 +78,7 @@ class RedisConductorStore(ConductorStore):
         admission: Admission = UNLIMITED_ADMISSION,
         deadline_ms: int | None = None,
     ) -> bool:
-        # If an epoch begins meanwhile, the record is certain in none.
+        # If an epoch begins before the write, the record is certain in no epoch.
         certain_epoch = self._timeouts.certain_epoch(self._connection.epoch(), first_sent_ms)
         new_record = InstanceRecord(uuid="", request=request.key, certain_epoch=certain_epoch)
         return self._record(request, uuids, new_record, admission, first_sent_ms=first_sent_ms, deadline_ms=deadline_ms)

@@ -9,7 +9,7 @@ load = script_loader("conductor.store", KEYS)
 
 
 def make_identity(*, is_durable: bool) -> ServerIdentity:
-    """Return the identity check of the server; ``is_durable`` means that its restart forgets nothing."""
+    """Return the server's identity check; ``is_durable`` means that a restart loses no writes."""
     script = load("identity")
     keys = [key(word) for word in script.words]
     return ServerIdentity(
