@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Admission of build requests by project quotas and the bound of the backlog."""
+"""Admission of build requests by project quotas and the limit of the backlog."""
 
 import json
 from collections import Counter
@@ -19,11 +19,12 @@ UNLIMITED = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Amounts of one instance, limits of its project and bound of the backlog.
+    """Quota amounts of one instance, limits of its project, and limit of the backlog.
 
-    ``amounts``: Quota amount per instance by resource class, and 1 for INSTANCES. ``limits``: Limits by the same names.
-    RECORDED limits the kept records in any state, since each leaves tombstones. ``max_backlog``: Waiting instances of
-    all projects; each project may always have an equal share.
+    Attributes:
+        amounts: Quota amount per instance by resource class, and 1 for INSTANCES.
+        limits: Limits by the same names. RECORDED limits records in any state, since each leaves tombstones.
+        max_backlog: Waiting instances of all projects; each project may always have an equal share.
     """
 
     amounts: Mapping[str, int] = field(default_factory=dict)
@@ -42,10 +43,13 @@ class Admission:
         return errors.QuotaExceeded(project=project, resource=name, limit=limit, used=used, requested=requested)
 
     def check_backlog(self, waiting: Mapping[str, int], project: str, count: int, oldest_ms: int) -> None:
-        """Raise Overloaded if ``count`` more instances of ``project`` may not wait, given {project: waiting instances}.
+        """Raise Overloaded unless ``count`` more instances of ``project`` may wait.
 
-        Raises RequestTooLarge for a ``count`` that can never wait. ``oldest_ms``, the wait of the oldest new request,
-        estimates when the backlog is served.
+        Raises RequestTooLarge for a ``count`` that can never wait.
+
+        Args:
+            waiting: {project: waiting instances}.
+            oldest_ms: Wait of the oldest new request; estimates when a retry may succeed.
         """
         share = self.max_backlog / len(waiting.keys() | {project})
         if sum(waiting.values()) + count > self.max_backlog and waiting.get(project, 0) + count > share:
@@ -75,8 +79,10 @@ UNLIMITED_ADMISSION = Admission()
 class AdmissionLimits:
     """Limits of all projects, reloaded with the configuration.
 
-    ``default``: Limits by name; negative means unlimited. ``projects``: Limits of single projects, which override
-    ``default`` by name. ``max_spec_bytes``: Size of a spec as JSON text.
+    Attributes:
+        default: Limits by name; negative means unlimited.
+        projects: {project: limits that override ``default`` by name}.
+        max_spec_bytes: Maximum size of a spec as JSON.
     """
 
     default: Mapping[str, int] = field(default_factory=dict)
@@ -85,7 +91,7 @@ class AdmissionLimits:
     max_spec_bytes: int = UNLIMITED
 
     def check_spec_size(self, primitive: Mapping[str, Any]) -> None:
-        """Raise InvalidSpec if the spec is too large to be stored."""
+        """Raise InvalidSpec if the spec is too large to store."""
         size = len(json.dumps(primitive))
         if size > self.max_spec_bytes:
             raise errors.InvalidSpec(
@@ -108,7 +114,7 @@ def total_amounts(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int
 
 
 def count_amounts(spec: "objects.RequestSpec") -> dict[str, int]:
-    """Return the quota amounts of one instance: 1 of INSTANCES, and the resources of all groups."""
+    """Return the quota amounts of one instance: 1 for INSTANCES, and the resources of all groups."""
     amounts = Counter({INSTANCES: 1})
     for resources in (spec.resources, *(fields.get("resources", {}) for fields in spec.groups.values())):
         amounts.update(resources)

@@ -14,8 +14,10 @@ MAX_REFS = 500  # maximum claims of one call
 class ClaimAnswerRow(NamedTuple):
     """Answer for one claim.
 
-    ``partition``: Partition that answered, if not the called one. ``migration``: Set for the source or destination of a
-    move. ``end``: How the attempt ended, set if a later attempt is live.
+    Attributes:
+        partition: Partition that answered, unless it is the called one.
+        migration: Migration of which the claim is the source or destination.
+        end: How the attempt ended; set if a later attempt is live.
     """
 
     answer: str

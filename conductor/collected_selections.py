@@ -18,8 +18,8 @@ from rpcapi.rounds import RoundLimits, Rounds
 
 LOG = log.getLogger(__name__)
 
-CALLS_AT_ONCE = 4  # concurrent calls, so that a request that is decided repeatedly does not block the others
-MAX_INSTANCES = 64  # instances per call; a selection with this many is sent alone
+CALLS_AT_ONCE = 4  # concurrent calls, so that one slow request does not block the others
+MAX_INSTANCES = 64  # instances per call; a selection of this many is sent alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class _CollectedCall:
 
 
 class CollectingSchedulerAPI(SchedulerAPI):
-    """Thread-safe scheduler client that sends concurrent selections in one call, each all or nothing.
+    """Thread-safe scheduler client that combines concurrent selections into one call.
 
-    It sends at once while fewer than CALLS_AT_ONCE calls are in progress.
+    Each selection stays all or nothing. A call is sent at once while fewer than CALLS_AT_ONCE calls are in progress.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, backend: SchedulerBackend | None = None) -> None:
@@ -96,7 +96,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
                 moves=[list(call.moves) for call in together],
             )
             answers = self.select_batch(_common_context(together), requests, details=True)
-        except errors.InvalidRequest as error:  # a request is invalid, or the batch too large
+        except errors.InvalidRequest as error:  # a selection is invalid, or the batch is too large
             LOG.info("Sending %d selections one by one: %s", len(calls), error)
             return [None] * len(calls)
         outcomes = map(answers.outcome, range(len(together)))
@@ -104,7 +104,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
 
 
 def _common_context(calls: Sequence[_CollectedCall]) -> RequestContext:
-    """Return a context that outlasts all calls, which have their own deadlines."""
+    """Return a context whose deadline is the latest of all calls, none if a call has none."""
     ctxt, deadlines = context.new(), [call.ctxt.deadline for call in calls]
     if all(deadlines):
         ctxt.deadline = max(deadlines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read access to instances in the form of the RPC API."""
+"""Reads of instances, returned as objects of the RPC API."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ from rpcapi.validation.instances import check_uuids
 
 
 def get_instances(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
-    """Return the instances in the order of ``uuids``; only those of ``project`` may be read unless None.
+    """Return the instances in the order of ``uuids``; with ``project``, refuse instances of other projects.
 
     Raises UnknownInstance, InvalidRequest or a subclass, such as CallerRefused.
     """
@@ -30,7 +30,7 @@ def _records(parts: ConductorParts, uuids: Sequence[str], project: str | None, m
 
 
 def get_specs(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> list[objects.RequestSpec]:
-    """Return the request specs in the order of ``uuids``; raises like ``get_instances``."""
+    """Return the request specs in the order of ``uuids``. Raises like ``get_instances``."""
     records = _records(parts, uuids, project, "get_specs")
     requests = parts.store.requests(sorted({record.request for record in records}))
     return [instance_spec(record, requests[record.request]) for record in records]
@@ -41,8 +41,8 @@ def list_instances(
 ) -> objects.InstancePage:
     """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest.
 
-    An instance of a newer release has its header's status, and as reason why it cannot be read. ``project`` filters the
-    next PAGE instances of all projects, so a page may be empty and not the last.
+    For a record of a newer release, ``status`` is its header's, and ``reason`` tells why it cannot be read. ``project``
+    filters the next PAGE instances of all projects, so a page may be empty although more follow.
     """
     if limit < 1:
         raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
@@ -59,9 +59,9 @@ def list_instances(
 
 
 def list_hosts(store: ConductorStore, partition: str) -> objects.RecordedHosts:
-    """Return the service hosts named by records in a partition, except deleted instances; both ends of moves count.
+    """Return the service hosts in a partition that records name, at either end of a move.
 
-    Raises NewerRecord: no host may be missing.
+    Skips deleted instances. Raises NewerRecord, because no host may be missing.
     """
     hosts: set[str] = set()
     marker = None

@@ -36,7 +36,7 @@ class Upkeep(BackgroundLoop):
         self._failing: set[str] = set()
 
     def run_once(self) -> float:
-        """Run all tasks; return the seconds until the next run, which are few after a failed heartbeat."""
+        """Run all tasks; return the seconds until the next run, fewer after a failed heartbeat."""
         reported = self._try("Heartbeat to the scheduler", self.report)
         self._try("Exchange of stamps with the scheduler", self.exchange_stamps)
         self._try("Counting instances", self.count)
@@ -65,7 +65,7 @@ class Upkeep(BackgroundLoop):
         clients.scheduler.report_service(ctxt, BINARY, self._host, served_versions(BINARY), clients.partition)
 
     def exchange_stamps(self) -> None:
-        """Exchange stamps, by which a partition notices that it was restored from a backup."""
+        """Exchange stamps with the scheduler, which expose a partition that was restored from a backup."""
         self._stamps.exchange(context.new().with_timeout(ANSWER_SECONDS))
 
     def count(self) -> None:
@@ -74,7 +74,7 @@ class Upkeep(BackgroundLoop):
             metrics.INSTANCES.labels(status.value).set(counts.get(status.value, 0))
 
     def measure(self) -> None:
-        """Measure the store's collections; requests are checked against the result."""
+        """Measure the store's collections; new requests are checked against their sizes."""
         for name, size in self._parts.bounds.observe(self._parts.store.sizes()).items():
             metrics.STORE_ENTRIES.labels(name).set(size.entries)
             metrics.STORE_BYTES.labels(name).set(size.bytes)

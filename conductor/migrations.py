@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read access to migrations in the form of the RPC API."""
+"""Reads of migrations, returned as objects of the RPC API."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,10 +19,10 @@ LOG = log.getLogger(__name__)
 
 
 def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
-    """Return the migrations in the order of ``uuids``; only those of ``project`` may be read unless None.
+    """Return the migrations in the order of ``uuids``; with ``project``, refuse those of other projects.
 
-    Raises UnknownMigration, with ``project`` also if the instance is no longer recorded; InvalidRequest or a subclass,
-    such as CallerRefused.
+    Raises UnknownMigration (with ``project`` also if the instance is no longer recorded), and InvalidRequest or a
+    subclass, such as CallerRefused.
     """
     check_uuids(uuids, parts.max_instances, "migration")
     records = find_migrations(parts.store, uuids)
@@ -38,7 +38,7 @@ def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | N
 def list_migrations(store: ConductorStore, marker: str | None, limit: int) -> objects.MigrationPage:
     """Return at most min(``limit``, PAGE) migrations, oldest first; raises InvalidRequest.
 
-    A migration of a newer release has its stored words, and as reason why it cannot be read.
+    A record of a newer release keeps its stored kind and status; ``reason`` tells why it cannot be read.
     """
     if limit < 1:
         raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")

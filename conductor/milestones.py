@@ -20,7 +20,7 @@ MAX_REASONS = 5  # log lines per batch; each record has its own reason
 
 
 def report_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRecord], stale: Collection[str]) -> None:
-    """Log the changes of status, a line per kind, and count ended migrations, except uuids in ``stale``."""
+    """Log status changes, one line per status, and count ended migrations; skip uuids in ``stale``."""
     previous_by_uuid = {record.uuid: record for record in before}
     changed = [
         (previous_by_uuid[record.uuid], record)

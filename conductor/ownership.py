@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Project check for callers that act for one project."""
+"""Check that instances belong to the project for which a caller acts."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,10 @@ from rpcapi import errors
 
 
 def check_project(store: ConductorStore, records: Iterable[InstanceRecord], project: str | None, method: str) -> None:
-    """Raise CallerRefused for another project's instance, or one whose request was purged; None allows all."""
+    """Raise CallerRefused unless all instances belong to ``project``; None allows every instance.
+
+    An instance whose request was purged is refused.
+    """
     if project is None:
         return
     records = list(records)

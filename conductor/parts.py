@@ -31,7 +31,7 @@ def summarize_error(error: Exception) -> str:
 
 
 def answered(what: str, method: Callable[..., Any], ctxt: RequestContext, *args: object, **values: object) -> Any:
-    """Call a service named ``what``; raises Unavailable if it does not answer in time."""
+    """Call ``method`` of the service named ``what``; raises Unavailable without an answer in time."""
     try:
         return method(ctxt, *args, **values)
     except messaging.MessagingException as error:
@@ -42,7 +42,7 @@ def answered(what: str, method: Callable[..., Any], ctxt: RequestContext, *args:
 class ServiceClients:
     """RPC clients of the conductor.
 
-    ``claims`` returns the claims client of a partition; ``partition`` is the default partition.
+    ``claims`` returns the claims client of a partition. ``partition`` is the default partition.
     """
 
     scheduler: SchedulerAPI
@@ -61,7 +61,10 @@ class ServiceClients:
             raise errors.Unavailable(what=f"The agent of host {host!r}", why="no answer in time") from error
 
     def service_document(self, ctxt: RequestContext, host: str) -> Mapping[str, Any] | None:
-        """Return the scheduler's document of a service host; None if removed. Raises like ``get_host_state``."""
+        """Return the scheduler's document of a service host, None if the host was removed.
+
+        Raises the errors of ``get_host_state``.
+        """
         try:
             document: Mapping[str, Any] = self.scheduler.get_host_state(ctxt, "service", host).document
         except errors.UnknownHost:
@@ -79,10 +82,10 @@ class ServiceClients:
 
 @dataclass
 class ConductorParts:
-    """Store with bounds, clients of other services and limits of calls.
+    """Store and its bounds, clients of other services, and limits of calls.
 
     Attributes:
-        wake: Called when the saga has work.
+        wake: Tells the pump that the saga has work.
         max_instances: Instances per call.
         limits: Replaced when the configuration is reloaded.
         clock: Returns Unix time in milliseconds.

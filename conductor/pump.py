@@ -51,7 +51,7 @@ class Pump(BackgroundLoop):
         self._interval = interval
         self._idle = threading.Condition()
         self._busy = 0
-        self._in_flight = 0  # instances with a next step
+        self._in_flight = 0  # instances with a next step, of the requests in progress
         self._more = False
         self._away = False
 

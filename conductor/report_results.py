@@ -11,9 +11,10 @@ ENDED_BY_REQUEST = (GONE, "failed")  # "failed": the guest was incoming and neve
 class BuildResult(NamedTuple):
     """Reported outcome of one attempt.
 
-    ``copy_number``, ``copy_phase``: Last copy from the host, as in rpcapi.objects.copy; 0 if none. ``transition``:
-    Number of the last transition that the host followed. ``migration``: Migration for which the host powered the guest
-    off; "" if none.
+    Attributes:
+        copy_number, copy_phase: Last copy from the host, as in rpcapi.objects.copy; 0 if none.
+        transition: Number of the last transition that the host followed.
+        migration: Migration for which the host powered the guest off; "" if none.
     """
 
     uuid: str

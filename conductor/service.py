@@ -89,7 +89,10 @@ class ConductorService:
         self._loops: list[BackgroundLoop] = [self._pump, upkeep, self._reconciler, *measurement, *membership]
 
     def start(self) -> None:
-        """Wait for store and bus, then serve and resume unfinished work; raises ShutdownRequested, BadConfiguration."""
+        """Wait for store and bus, then serve and resume unfinished work.
+
+        Raises ShutdownRequested, BadConfiguration.
+        """
         wait_for("The conductor's store", self._store.ping, self._stopping, retry_on=(errors.Unavailable,))
         wait_for(
             "The message bus",
@@ -111,7 +114,7 @@ class ConductorService:
         LOG.info("Conductor %s started", self._conf.conductor.host)
 
     def stop(self) -> None:
-        """Accept no calls or work any more; a running step is finished, the rest stays in the store."""
+        """Stop taking calls and work; a running step finishes, the rest stays in the store."""
         self._stopping.set()
         for loop in self._loops:
             loop.stop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stamps: the conductors' evidence of a partition's state, by which a restored backup is detected."""
+"""Stamps: the conductors' evidence of a partition's state, which exposes a restored backup."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ MAX_CALLS = 10_000  # callers that share an exchange; more than a conductor has 
 
 
 class PartitionStamps:
-    """Exchange of stamps: sends the newest of each partition to the scheduler and stores its answers."""
+    """Exchange of stamps: sends each partition's newest stamp to the scheduler and stores the answers."""
 
     def __init__(self, store: ConductorStore, scheduler: SchedulerAPI) -> None:
         self._store = store
@@ -21,15 +21,16 @@ class PartitionStamps:
         self._rounds = Rounds(self._exchange, RoundLimits(MAX_CALLS, MAX_CALLS))
 
     def exchange(self, ctxt: RequestContext) -> None:
-        """Let each partition that is behind its stamp begin an epoch; concurrent calls share the next exchange.
+        """Make each partition that is behind its stamp begin an epoch.
 
-        Raises the call's errors, and StoreUnavailable for the conductors' store or a silent partition with a stamp.
+        Concurrent calls share the next exchange. Raises the call's errors, and StoreUnavailable for the conductors'
+        store or a silent partition with a stamp.
         """
         self._rounds.call(ctxt, owner="")
 
     def _exchange(self, contexts: Sequence[RequestContext]) -> list[None]:
         stamps = self._store.stamps()
-        answer = self._scheduler.exchange_stamps(contexts[-1], dict(stamps))  # the latest has most time left
+        answer = self._scheduler.exchange_stamps(contexts[-1], dict(stamps))  # the latest has the most time left
         later = {name: stamp for name, stamp in answer.items() if stamp is not None and stamp != stamps.get(name)}
         if later:
             self._store.keep_stamps(later)

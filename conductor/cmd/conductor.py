@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gantt-conductor daemon, with one worker process; start several daemons for several conductors."""
+"""The gantt-conductor daemon with one worker process; start several daemons for several conductors."""
 
 import sys
 
@@ -13,7 +13,7 @@ from rpcapi.daemon.main import run
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if the options of the store, the service group or quotas are invalid."""
+    """Raise BadConfiguration for invalid options of the store, service group or quotas."""
     service_group.check(conf)
     store.check(conf)
     quota.load(conf)

@@ -11,9 +11,9 @@ from rpcapi.objects.base import GanttObject
 
 
 def backport(obj: Any, versions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the primitive of ``obj`` in its version of the manifest ``versions`` {object: version}.
+    """Return ``obj`` as a primitive in the version that ``versions`` {object: version} names.
 
-    Raises MalformedObject for anything without a version there, IncompatibleObject if it cannot be converted.
+    Raises MalformedObject for anything without a version there, IncompatibleObject if ``obj`` cannot be converted.
     """
     if not isinstance(obj, GanttObject):
         raise errors.MalformedObject(name="objinst", why=f"it is of type {type(obj).__name__}")

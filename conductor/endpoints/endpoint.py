@@ -9,7 +9,7 @@ from rpcapi.clients.conductor import ConductorAPI
 
 
 class ConductorEndpoint:
-    """Methods of one concern; all endpoints have the same target. Counts and times calls."""
+    """Methods of one area, with the target of all endpoints. Counts and times calls."""
 
     target = messaging.Target(version=ConductorAPI.VERSION)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC methods for the operation of the conductor itself."""
+"""RPC methods for operating the conductor itself."""
 
 from typing import Any
 

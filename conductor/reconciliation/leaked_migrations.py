@@ -33,10 +33,10 @@ def end(
     *,
     ends_running: bool = False,
 ) -> None:
-    """Request service host ``host`` of ``partition`` to remove these guests and release their claims.
+    """Ask service host ``host`` of ``partition`` to remove these guests and release their claims.
 
-    ``ends_running`` is as in ConductorAPI. Raises InvalidRequest or a subclass, Unavailable or a subclass if host or
-    store do not answer, or InstanceConflict, before any change. InstanceConflict means:
+    ``ends_running`` is as in ConductorAPI. Raises, before any change, InvalidRequest or a subclass, Unavailable or a
+    subclass if host or store do not answer, or InstanceConflict. InstanceConflict means:
 
     - the migration is in progress,
     - the claim has another role or host,
@@ -97,9 +97,9 @@ def _check_guest(
 ) -> None:
     """Raise InstanceConflict for a guest that may be the only copy of its instance or needs ``ends_running``.
 
-    Without the migration's record nobody knows which guest is the original. Another copy is a confirmed claim that is
-    not a source, or the image of an offloaded instance. A deleted instance needs none; with only the migration
-    recorded, it was deleted.
+    Without the migration's record nobody knows which guest is the original. Other copies are confirmed claims that are
+    not sources, and the image of an offloaded instance. A deleted instance needs no copy; if only the migration is
+    recorded, the instance was deleted.
     """
     uuid, migration = claim["consumer"], claim["migration"]
     record = parts.store.get([uuid]).get(uuid)

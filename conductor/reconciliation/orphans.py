@@ -15,10 +15,10 @@ LOG = log.getLogger(__name__)
 
 
 def release(parts: ConductorParts, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
-    """Request service host ``host`` to end these attempts; their records follow its report.
+    """Ask service host ``host`` to end these attempts; the records change with its report.
 
-    Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or InstanceConflict
-    if the host has the attempt or a step of the instance is due; before any change.
+    Raises, before any change, InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer,
+    or InstanceConflict if the host has the attempt or a step of the instance is due.
     """
     check_uuids(refs.consumers, parts.max_instances)
     host = names.canonical(host)

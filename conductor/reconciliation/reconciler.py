@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Periodic comparison of instance records with their claims.
 
-A fence, a lost journal or a forgotten write changes no record by itself, since the conductor may be down at that time.
+A fence, a lost journal or a lost write of the store changes no record, since the conductor may be down at that time.
 """
 
 import random
@@ -47,9 +47,8 @@ class _Claim(NamedTuple):
 class RecordReconciler(BackgroundLoop):
     """Periodic comparison of all settled records with their claims, page by page, every ``interval`` seconds.
 
-    A settled instance is on its host without a step in progress, except for OFFLOAD and VERIFY. Records that rest
-    without a claim are also compared if they may run: the store forgot something since, or their host was silent after
-    confirming the claim.
+    A settled instance is on its host, and its step is DONE, OFFLOAD or VERIFY. Records without a claim are compared as
+    well if the instance may run: the store has lost writes since, or the host fell silent after confirming the claim.
 
     - Fenced claim: the record goes to ERROR, unless step ABORT finds another claim.
     - Claim that ended otherwise, or is missing while no host is awaited: the same, but only when the next comparison
@@ -63,8 +62,8 @@ class RecordReconciler(BackgroundLoop):
         self._parts = parts
         self._interval = interval
         self._marker: str | None = None
-        self._ended: set[tuple[str, int]] = set()  # attempts whose claim has ended, found by this comparison
-        self._ended_before: set[tuple[str, int]] = set()  # found by the previous comparison
+        self._ended: set[tuple[str, int]] = set()  # attempts that this comparison found without a live claim
+        self._ended_before: set[tuple[str, int]] = set()  # attempts that the previous comparison found
         self._silent: set[str] = set()  # partitions that did not answer this comparison
 
     def run_once(self) -> float:
@@ -87,10 +86,11 @@ class RecordReconciler(BackgroundLoop):
         return self._interval
 
     def compare(self, uuids: Sequence[str]) -> None:
-        """Compare these records now, without a second comparison.
+        """Compare these records now, and act without a second comparison.
 
-        A record in ERROR with a live claim sends its build again, so that its host reports what runs. Raises, before
-        any change, InvalidRequest, Unavailable or a subclass, UnknownInstance, or InstanceConflict while a step is due.
+        For a record in ERROR with a live claim, the build is sent again, so that the host reports what runs. Raises,
+        before any change, InvalidRequest, Unavailable or a subclass, UnknownInstance, or InstanceConflict while a step
+        is due.
         """
         check_uuids(uuids, MAX_INSTANCES)
         records = find_instances(self._parts.store, uuids)
@@ -146,9 +146,9 @@ class RecordReconciler(BackgroundLoop):
             return []
 
     def _find_elsewhere(self, instances: Sequence[InstanceRecord], silent: set[str]) -> list[InstanceRecord]:
-        """Return uncertain records whose attempt, or a later one, is live in another partition.
+        """Return updates of uncertain records whose attempt, or a later one, is live in a different partition.
 
-        Skips the ``silent`` partitions, and adds those that do not answer.
+        Skips the ``silent`` partitions, and adds partitions that do not answer.
         """
         epoch = self._parts.store.epoch()
         doubtful = [_own_claim(record) for record in instances if record.certain_epoch != epoch]
@@ -181,9 +181,9 @@ class RecordReconciler(BackgroundLoop):
         return list(zip(claims, results, strict=True))
 
     def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
-        """Make claims sources again after their partition forgot the role; destinations may be elsewhere.
+        """Make claims sources again after their partition lost the role; destinations may be elsewhere.
 
-        A host's first audit after a loss restores roles, but may precede the message that sets the role.
+        A host's first audit after a loss restores roles, but may precede the message that sets this role.
         """
         if not sources:
             return
@@ -212,7 +212,7 @@ class RecordReconciler(BackgroundLoop):
             self._ended.add(attempt)
             return None
         if update is not None and update.step == SagaStep.CAST and not self._is_alive(update.host):
-            return None  # a silent host sends no report
+            return None  # a silent host would not report after another build message
         return update
 
     def _is_alive(self, name: str | None) -> bool:
@@ -225,7 +225,7 @@ def _context() -> RequestContext:
 
 
 def _is_forgotten_source(claim: _Claim, result: ClaimAnswerRow) -> bool:
-    """Return whether the source of a move has lost its role in its partition."""
+    """Return whether the claim at a move's source has lost its role in the partition."""
     return (
         claim.attempt != claim.instance.attempt
         and result.answer == Answer.CONFIRMED
@@ -236,7 +236,10 @@ def _is_forgotten_source(claim: _Claim, result: ClaimAnswerRow) -> bool:
 def compared_record(
     instance: InstanceRecord, answer: str, host: str | None, migration: str | None = None
 ) -> InstanceRecord | None:
-    """Return the record changed by the answer about its claim, or None. ``migration`` is the claim's, if any."""
+    """Return the record as changed by the answer about its claim, None if unchanged.
+
+    ``migration`` is the claim's migration, None outside a move.
+    """
     is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or not moves.knows_move(instance, migration))
     if answer == Answer.CONFLICT or is_elsewhere:
         return settle_claims(instance)
@@ -250,7 +253,10 @@ def compared_record(
 
 
 def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | None:
-    """Return the record changed by the answer about its source, or None; without its source a move is confirmed."""
+    """Return the record as changed by the answer about its source, None if unchanged.
+
+    A move without its source is confirmed.
+    """
     if answer not in ENDED:
         return None
     fate = FATES.get(answer, f"no longer has it: its claim was {answer}")
@@ -258,7 +264,7 @@ def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | N
 
 
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record with its build sent again, unless its host reported the end of the attempt; None then."""
+    """Return the record set to send its build again; None if the host reported the attempt's end."""
     history = without_loss(instance, instance.attempt)
     revived = replace(instance, history=history, was_stopped=False)  # the host will report the power state
     if revived.has_ended(instance.attempt):
@@ -271,7 +277,10 @@ def _is_settled(instance: InstanceRecord) -> bool:
 
 
 def _is_doubtful(instance: InstanceRecord, epoch: int) -> bool:
-    """Return whether a record without a claim may run: the store forgot data, or the host confirmed and fell silent."""
+    """Return whether an instance recorded without a claim may run.
+
+    Either the store has lost data since, or the host fell silent after confirming the claim.
+    """
     rests = instance.status in WITHOUT_CLAIM and instance.step == SagaStep.DONE
     return rests and (instance.certain_epoch != epoch or instance.asked)
 

@@ -2,8 +2,8 @@
 """Unverified claims: the conductor vouches for claims that instance records name.
 
 The scheduler asks by cast and again at the host's next audit, so a failure needs no retry. If another host has a live
-claim of an earlier attempt, that host must end it: the recorded attempt was made only after the earlier one had ended.
-The next audit then accepts the vouched claim as the only one.
+claim of an earlier attempt, that host must end it: the recorded attempt began only after the earlier one had ended. The
+next audit then accepts the vouched claim.
 """
 
 from collections.abc import Iterable, Mapping
@@ -67,7 +67,7 @@ def _end_earlier_attempts(
 
 
 def is_named(record: InstanceRecord | None, attempt: int, host: str) -> bool:
-    """Return whether the record places, or may place, that attempt on that host."""
+    """Return whether the record assigns, or may assign, this attempt to this host."""
     if record is None or record.status == InstanceStatus.DELETED:
         return False
     if _is_source(record, attempt):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intake of agents' build reports; each outcome is recorded before the agent gets its answer.
 
-A report needs no lease: it is written while a conductor may hold the request, and wakes the request if a step follows.
+A report needs no lease: it is written even while a conductor advances the request, and wakes the request if a step
+follows.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -46,14 +47,14 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 
 LOG = log.getLogger(__name__)
 
-# Steps that request a host to change its guest and wait for its report.
+# Steps that ask a host to change its guest, then wait for the report.
 ASKING = (SagaStep.POWER, SagaStep.RESUME, SagaStep.STOP_DESTINATION)
 ENDING = (SagaStep.TERMINATE, SagaStep.SETTLE)  # Steps that may end the guest of the current attempt.
-MAX_TRANSITION = MAX_AMOUNT // 2  # highest number that a host may report; leaves room for later ones
+MAX_TRANSITION = MAX_AMOUNT // 2  # highest transition that a host may report; leaves numbers for later messages
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
 
-# Statuses of an instance whose guest may have been stopped for a move that this store has lost.
+# Statuses in which the guest may have been stopped for a move that this store has lost.
 RESTING = frozenset(
     {
         *(InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.ERROR),
@@ -69,7 +70,7 @@ STOPPED_FROM = frozenset(
         InstanceStatus.SHELVING,
     }
 )
-# Statuses in which a running guest must have followed a message that this store lost.
+# Statuses in which a running guest proves that this store lost a message.
 OFF = (InstanceStatus.SHUTOFF, InstanceStatus.SHELVED)
 # {kind of report: (resulting status, statuses that it changes)}
 STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
@@ -81,7 +82,8 @@ STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
 def record(parts: ConductorParts, ctxt: RequestContext, report: objects.BuildReport) -> None:
     """Record a report; repeated, late or outdated results change nothing.
 
-    Raises InvalidRequest if malformed; Conflict, Unavailable or a subclass when the agent must send it again.
+    Raises InvalidRequest if the report is malformed, and Conflict, Unavailable or a subclass if the agent must send it
+    again.
     """
     results = _read(report)
     remaining = results
@@ -146,7 +148,7 @@ def _write(
             updates[result.uuid] = changed
     stale = parts.store.write_changes(list(updates.values()))
     if updates:
-        parts.wake()  # even without a next step: a finished build makes room for a new request
+        parts.wake()  # even without a next step: a finished build lets a new request begin
     milestones.report_changes(records.values(), updates.values(), stale)
     return deferred + [result for result in results if result.uuid in stale and result not in deferred]
 
@@ -163,9 +165,9 @@ def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
     """Return whether the host has a guest of a deleted instance or ended move.
 
-    A move has certainly ended if the instance rests elsewhere; a deleted instance in a move ends its destination first.
-    A guest without a record is not leaked: this store may have lost it, and the host's next audit stops the guest if
-    the claim ends.
+    A move has certainly ended if the instance is settled elsewhere. The deletion of a moving instance ends its
+    destination first. A guest without a record is not leaked: this store may have lost the record, and the host's next
+    audit stops the guest if the claim ends.
     """
     if result.kind not in (ACTIVE, STOPPED) or instance is None:
         return False
@@ -187,7 +189,7 @@ def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
 
 
 def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) -> InstanceRecord | None:
-    """Return the record changed by ``result``, or None; ``epoch`` is the store's."""
+    """Return the record as changed by ``result``, None if unchanged; ``epoch`` is the store's."""
     if is_of_source(instance, result):
         return apply_source_result(instance, result)
     if result.attempt > instance.attempt:
@@ -211,23 +213,23 @@ def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int)
     apply = _apply_state if instance.open_migration is None else apply_destination_result
     has_lost_message = result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
     if instance.step in ASKING and has_lost_message:
-        # The host ignores lower numbers: repeat the request with a higher one unless the host has followed it.
+        # The host ignores lower numbers. Unless it has followed the request, repeat the request with a higher number.
         instance = set_step(instance, instance.step, last_attempt=result.transition)
         return apply(instance, result) or instance
     return apply(instance, result)
 
 
 def _is_ended_by_mistake(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether the saga is ending a guest that followed a later message which this store has lost."""
+    """Return whether the saga ends a guest that followed a later message, which this store has lost."""
     is_ending = instance.step in ENDING and instance.status != InstanceStatus.DELETING
     return is_ending and result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
 
 
 def _apply_end(instance: InstanceRecord, result: BuildResult, epoch: int) -> InstanceRecord | None:
-    """Continue a deletion after the end of the guest.
+    """Continue a deletion after the guest has ended.
 
-    A server that has returned to its source ends there in step END_SOURCE. Step ABORT checks the claims if the store
-    may have lost attempts.
+    An instance that returned to its source ends there, in step END_SOURCE. If the store may have lost attempts, step
+    ABORT checks the claims.
     """
     if instance.step == SagaStep.END_SOURCE and instance.is_at_source:
         return moves.end_source(instance, result.reason)
@@ -238,7 +240,7 @@ def _apply_end(instance: InstanceRecord, result: BuildResult, epoch: int) -> Ins
 
 
 def _is_forgotten(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether a running attempt is missing from the record; the claims still have it."""
+    """Return whether the record lacks a running attempt, which the claims still have."""
     is_built = instance.status == InstanceStatus.BUILDING and instance.step != SagaStep.SETTLE
     return result.kind == ACTIVE and (is_built or is_at_destination(instance))
 
@@ -250,7 +252,7 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
         return _end_incoming(instance)
     if result.kind not in STATES:
         return _apply_failure(instance, result)
-    if result.copy_phase == FAILED:  # the reason is of a live migration that this store has lost
+    if result.copy_phase == FAILED:  # the reason concerns a live migration that this store has lost
         result = result._replace(reason="")
     if result.migration and instance.step == SagaStep.ABORT:  # ABORT reads the claims first
         return None
@@ -260,7 +262,10 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
-    """End a guest prepared for a copy by a failed or lost migration; a host that has run it since ignores this."""
+    """End a guest that a failed or lost migration prepared for a copy.
+
+    The host ignores the request if it has run the guest since.
+    """
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     if not is_built and (instance.status, instance.step) != (InstanceStatus.ERROR, SagaStep.DONE):
         return None
@@ -270,7 +275,10 @@ def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def _is_stopped_for_lost_move(instance: InstanceRecord) -> bool:
-    """Return whether a guest was stopped for a move without record; SETTLE starts it if it runs nowhere else."""
+    """Return whether the guest was stopped for a move without a record.
+
+    Step SETTLE starts the guest if it runs nowhere else.
+    """
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     return is_built or (instance.status in RESTING and instance.step in (SagaStep.DONE, SagaStep.POWER))
 
@@ -278,8 +286,8 @@ def _is_stopped_for_lost_move(instance: InstanceRecord) -> bool:
 def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     """Finish a reboot or rebuild; None if the host has not executed it.
 
-    A number above the recorded one is of an operation that this store lost, so the request is repeated with a higher
-    number.
+    A reported number above the recorded one belongs to an operation that this store lost: the request is repeated with
+    a higher number.
     """
     if result.operation < instance.operation:
         return None
@@ -289,9 +297,9 @@ def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceR
 
 
 def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply the reported power state; None if it is not the awaited one.
+    """Apply the reported power state; None if the saga awaits a different state.
 
-    The record of an idle instance follows its host, which may have followed a message that this store lost.
+    The record of an idle instance follows the host, which may have followed a message that this store lost.
     """
     _status, expected = STATES[result.kind]
     if result.transition > instance.transition_number:
@@ -306,7 +314,10 @@ def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Finish in the reported status, without a stored image if it runs; stop an evacuated instance that was off."""
+    """Finish in the reported status; a running instance no longer counts as shelved.
+
+    An evacuated instance that was powered off is stopped again.
+    """
     status, _expected = STATES[result.kind]
     if status == InstanceStatus.ACTIVE and instance.was_stopped:
         evacuated = evacuations.end(instance, status, None)

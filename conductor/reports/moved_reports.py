@@ -16,7 +16,7 @@ BUILT = (SagaStep.CAST, SagaStep.WAIT, SagaStep.ALTERNATE)
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     migration = instance.open_migration
-    if migration is None or result.kind == INCOMING:  # late: it has run since
+    if migration is None or result.kind == INCOMING:  # late: the guest has run since
         return None
     if follows_later_move(instance, result):
         # Settle in the partition of the source, which has one end of the later move.
@@ -42,7 +42,7 @@ def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRec
 
 
 def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
-    """Go back to the source, which followed a move that this store lost and ignores lower message numbers."""
+    """Return to the source: it followed a move that this store lost, and ignores lower numbers."""
     reason = "its source had followed a later move, whose record was lost: repeat the move"
     record = replace(instance, last_attempt=number)
     if record.move.kind == MigrationKind.LIVE:
@@ -53,7 +53,7 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
 def _end_later_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
     """Continue END_SOURCE after the source followed a later message that this store lost.
 
-    A running source means that the instance had returned: the source ends only for a deletion.
+    If the source runs, the instance had returned: then only a deletion ends the source.
     """
     record = replace(instance, last_attempt=result.transition)
     if result.kind == ACTIVE and instance.status != InstanceStatus.DELETING:
@@ -62,7 +62,10 @@ def _end_later_source(instance: InstanceRecord, result: BuildResult) -> Instance
 
 
 def expects_stopped(instance: InstanceRecord, attempt: int) -> bool:
-    """Return whether the move stops this attempt: the source of any move, both ends of a return."""
+    """Return whether the move stops this attempt's guest.
+
+    Always at the source; at the destination only while the move is confirmed or reverted.
+    """
     migration = instance.open_migration
     if migration is None:
         return False
@@ -71,7 +74,7 @@ def expects_stopped(instance: InstanceRecord, attempt: int) -> bool:
 
 
 def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether a report is about the guest at the source of the last move while the instance is elsewhere."""
+    """Return whether the report is about the last move's source while the instance is elsewhere."""
     migration = instance.migration
     if migration is None or migration.kind == MigrationKind.EVACUATION:
         return False
@@ -82,7 +85,7 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
 def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
     """Return whether the host stopped the guest for a later move, which this store has lost.
 
-    Not for a deletion: it ends every claim, the source of the recorded move last.
+    False in a deletion, which ends every claim, the recorded move's source last.
     """
     recorded = instance.open_migration
     if recorded is None or instance.status == InstanceStatus.DELETING or result.migration in ("", recorded.uuid):
@@ -93,8 +96,8 @@ def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
     """Return whether a report predates the last step of the return to the source.
 
-    Exempt are a build sent again after record and claims diverged, and a guest stopped for a lost move, which may not
-    know the return. Operations are numbered separately.
+    False for a build sent again after record and claims diverged, and for a guest stopped for a lost move, whose host
+    may not know of the return. Operations are numbered separately.
     """
     if result.migration and instance.open_migration is None:
         return False
@@ -104,7 +107,7 @@ def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def is_at_destination(instance: InstanceRecord) -> bool:
-    """Return whether a destination may have got a build that no report has ended."""
+    """Return whether a destination may have received a build and has not reported its end."""
     return instance.status == InstanceStatus.RESIZE and instance.step in BUILT
 
 
@@ -112,7 +115,7 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
     """Apply a report about the current claim of a moving instance, at either end; None if nothing changes."""
     has_guest = result.kind in (ACTIVE, STOPPED)
     is_live = instance.move.kind == MigrationKind.LIVE
-    if result.kind == INCOMING and (instance.is_at_source or not is_live):  # late: it has run since
+    if result.kind == INCOMING and (instance.is_at_source or not is_live):  # late: the guest has run since
         return None
     if instance.is_at_source or moves.stays(instance):
         return _apply_only(instance, result) if has_guest else _lose(instance, result)
@@ -136,7 +139,7 @@ def _apply_guest_at_destination(instance: InstanceRecord, result: BuildResult) -
     is_stopped = result.kind == STOPPED
     if instance.step == SagaStep.STOP_DESTINATION and is_stopped:
         return moves.start_source(instance)
-    if result.migration and not expects_stopped(instance, result.attempt):  # this store lost the return
+    if result.migration and not expects_stopped(instance, result.attempt):  # this store has lost the return
         reason = None if instance.status == InstanceStatus.VERIFY_RESIZE else "its record was lost while it returned"
         return moves.revert_move(replace(instance, last_attempt=max(instance.last_attempt, result.transition)), reason)
     if not is_at_destination(instance):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adopt instances whose guest and claim outlived their record, for example after the conductors' store lost writes."""
+"""Adoption of instances whose guest and claim outlived their record, as after a loss of writes."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ LOG = log.getLogger(__name__)
 
 
 class RunningGuest(NamedTuple):
-    """Live attempt on ``node`` in its agent's journal; ``owner`` as in GuestOwners."""
+    """Live attempt in its agent's journal; ``owner`` is as in GuestOwners."""
 
     uuid: str
     attempt: int
@@ -31,11 +31,11 @@ class RunningGuest(NamedTuple):
 
 
 def adopt(parts: ConductorParts, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
-    """Record instances that service host ``host`` of ``partition`` runs; recorded ones stay unchanged.
+    """Record instances that service host ``host`` of ``partition`` runs; existing records stay unchanged.
 
-    The record continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. The
-    claims of both ends settle a move first; unverified claims are vouched for. Raises, before any change,
-    InvalidRequest, Unavailable or a subclass, or InstanceConflict.
+    The saga continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. For a
+    moving instance, the claims of both ends settle the move first. Unverified claims are vouched for. Raises, before
+    any change, InvalidRequest, Unavailable or a subclass, or InstanceConflict.
     """
     check_uuids(uuids, parts.max_instances)
     host = names.canonical(host)
@@ -68,7 +68,7 @@ def _guests(clients: ServiceClients, ctxt: RequestContext, host: str, uuids: Seq
 def _claims(
     clients: ServiceClients, ctxt: RequestContext, partition: str, guest: RunningGuest
 ) -> list[Mapping[str, Any]]:
-    """Return the claims of the instance; an unverified claim is only listed under its node."""
+    """Return the claims of the instance; an unverified claim is listed only by its node."""
     client = clients.claims_of(partition)
     claims = list(client.list_claims(ctxt, consumer=guest.uuid).claims)
     marker = None
@@ -111,7 +111,7 @@ def _adoption_of(
 
 
 def _is_recorded(records: Mapping[str, InstanceRecord], guest: RunningGuest, host: str) -> bool:
-    """Return whether a record names the guest; raises InstanceConflict for a record that contradicts it."""
+    """Return whether a record names the guest. Raises InstanceConflict if its record contradicts it."""
     record = records.get(guest.uuid)
     if record is None or is_named(record, guest.attempt, host):
         return record is not None
@@ -146,6 +146,6 @@ def _is_claim_of(guest: RunningGuest, claim: Mapping[str, Any]) -> bool:
 
 
 def _make_spec(claim: Mapping[str, Any], owner: Mapping[str, Any]) -> objects.RequestSpec:
-    """Return a request for the claim's amounts; image, traits and hints are lost."""
+    """Return a request spec for the claim's amounts; image, traits and hints are lost."""
     group = {name: owner[name] for name in ("group_id", "group_policy", "group_max_per_host") if owner.get(name)}
     return objects.RequestSpec.of(flavor=owner.get("flavor"), resources=total_amounts(claim["allocations"]), **group)

@@ -16,7 +16,7 @@ ABORTABLE = (SagaStep.BEGIN_MOVE, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, S
 def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
     """Return the record with an abort request; None if already requested.
 
-    Raises InstanceConflict unless a live migration is in progress whose guest runs at its source.
+    Raises InstanceConflict unless a live migration is in progress and its guest runs at the source.
     """
     _check_live(migration)
     if migration.copy_request == ABORT and (migration.status == MigrationStatus.CANCELLED or not migration.has_ended):
@@ -27,7 +27,10 @@ def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecor
 
 
 def force_complete(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record with a request to complete its copy; None if it has one. Raises InstanceConflict."""
+    """Return the record with a request to complete its copy; None if already requested.
+
+    Raises InstanceConflict.
+    """
     _check_live(migration)
     if migration.copy_request == FORCE and not migration.has_ended:
         return None

@@ -6,16 +6,16 @@ from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, Sag
 
 
 def delete(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record in DELETING; None if DELETED. A move ends its destination's claim first."""
+    """Return the record in DELETING; None if DELETED. In a move, the destination's claim ends first."""
     if instance.status == InstanceStatus.DELETED:
         return None
     if instance.status == InstanceStatus.DELETING:
         return set_step(instance, instance.step)
     if instance.open_migration is not None and instance.step == SagaStep.BEGIN_MOVE:
-        # Still make the claim a source: then it no longer holds the affinity group on its host.
+        # Make the claim a source all the same, so that it no longer keeps the affinity group on its host.
         return set_step(instance, instance.step, status=InstanceStatus.DELETING)
-    if instance.is_at_source or instance.step == SagaStep.END_MOVE:  # no claim at a destination
+    if instance.is_at_source or instance.step == SagaStep.END_MOVE:  # the destination has no claim
         return set_step(instance, SagaStep.END_SOURCE, status=InstanceStatus.DELETING)
-    # In other statuses than ON_HOST, only the claims show whether a host has the instance.
+    # Outside ON_HOST, only the claims show whether a host has the instance.
     step = SagaStep.TERMINATE if instance.status in ON_HOST else SagaStep.ABORT
     return set_step(instance, step, status=InstanceStatus.DELETING)

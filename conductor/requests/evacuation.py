@@ -22,7 +22,7 @@ from rpcapi.resources.claims import Answer
 
 # Statuses of instances with a disk on a host; a shelved instance has an image instead.
 ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE}
-# Steps in which an instance in ERROR may be evacuated. ABORT only looks for claims, as its selection does too.
+# Steps in which an instance in ERROR may be evacuated. ABORT only looks for claims, as the evacuation's selection does.
 RESTING = (SagaStep.DONE, SagaStep.ABORT)
 AttemptAnswers = Mapping[tuple[str, int], str]  # {(instance, attempt): answer}
 Change = Callable[[InstanceRecord], InstanceRecord | None]
@@ -37,7 +37,7 @@ def evacuate(
 ) -> None:
     """Mark instances for evacuation, each under its migration uuid; idempotent.
 
-    Only node or service host ``target`` may take them, unless None. Raises, before any change, InvalidRequest,
+    If set, only ``target``, a node or service host, may take the instances. Raises, before any change, InvalidRequest,
     Unavailable or a subclass, UnknownInstance, UnknownHost, InstanceConflict, HostIsUp, or NoValidHost for the target;
     Conflict or StoreUnavailable if the caller must retry.
     """
@@ -120,7 +120,10 @@ def _check_host(clients: ServiceClients, ctxt: RequestContext, host: str, *, in_
 
 
 def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceRecord:
-    """Return the record in ERROR after its host lost it; raises InstanceConflict while its claim may be live."""
+    """Return the record in ERROR, its attempt lost with the host.
+
+    Raises InstanceConflict while the claim may be live.
+    """
     answer = answers.get((record.uuid, record.attempt))
     if record.status == InstanceStatus.ERROR:
         if record.has_ended(record.attempt):

@@ -15,7 +15,7 @@ MAX_MEMBERS = 100  # limit of a group move: each migration names all members
 def moving_groups(
     records: Mapping[str, InstanceRecord], requests: Mapping[str, BuildRequestRecord], migrations: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    """Return the migrations of each instance's group, by instance, for those that move with their affinity group.
+    """Return {instance: migrations of its group} for instances that move with their affinity group.
 
     ``migrations`` is {instance: migration uuid} in call order. Raises InvalidRequest for more than MAX_MEMBERS.
     """

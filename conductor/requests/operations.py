@@ -28,9 +28,9 @@ ALLOWED = {
 
 
 def reboot(parts: ConductorParts, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
-    """Mark ACTIVE instances for reboot; with ``hard`` also SHUTOFF ones and ERROR ones on a host.
+    """Mark ACTIVE instances for reboot; if ``hard``, also SHUTOFF instances, and ERROR instances on a host.
 
-    A hard reboot replaces a soft one in progress. ``project`` is the only one whose instances may be rebooted. Raises,
+    A hard reboot replaces a soft reboot in progress. With ``project``, instances of other projects are refused. Raises,
     before any change, InvalidRequest or a subclass such as CallerRefused, UnknownInstance and InstanceConflict;
     Conflict or StoreUnavailable if the caller must retry.
     """
@@ -47,10 +47,11 @@ def rebuild(
     project: str | None = None,
     image: Mapping[str, Any] | None = None,
 ) -> None:
-    """Mark ACTIVE, SHUTOFF and, on a host, ERROR instances for a new disk.
+    """Mark ACTIVE and SHUTOFF instances, and ERROR instances on a host, for a new disk.
 
-    Without a host, ERROR instances are evacuated. ``image``, as in RequestSpec, replaces the image for good; a rebuild
-    in progress stays and refuses it. Raises the errors of ``reboot``, ``specs_with_image`` and ``evacuation.plan``.
+    ERROR instances without a host are evacuated. ``image``, as in RequestSpec, replaces the image permanently; an
+    instance already being rebuilt with a different image is refused. Raises the errors of ``reboot``,
+    ``specs_with_image`` and ``evacuation.plan``.
     """
     check_uuids(uuids, parts.max_instances)
     records = parts.store.get(uuids)
@@ -58,7 +59,7 @@ def rebuild(
     migrations = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
     for record in records.values():
         if record.uuid not in migrations:
-            mark(record, InstanceStatus.REBUILD, 1)  # refuse before asking hosts
+            mark(record, InstanceStatus.REBUILD, 1)  # refuse before any call to a host
     specs = {} if image is None else specs_with_image(parts, ctxt, _without_host(records.values(), migrations), image)
     evacuate = evacuation.plan(parts, ctxt, list(migrations), migrations) if migrations else None
 
@@ -83,7 +84,7 @@ def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:
     """Return the record in ``status`` with a new operation number; None if it has that status.
 
-    Numbers are times, so that a store that forgot an operation does not reuse its number. Raises InstanceConflict.
+    Numbers are times, so that a store that lost an operation does not reuse its number. Raises InstanceConflict.
     """
     if instance.shown_status == status:
         return None

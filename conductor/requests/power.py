@@ -5,7 +5,7 @@ from conductor.saga.transitions import set_numbered_step
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 
-# {recorded status: status before} and {recorded status: status after the request}.
+# {recorded status: status required before} and {recorded status: status after the request}.
 ALLOWED = {InstanceStatus.STOPPING: InstanceStatus.ACTIVE, InstanceStatus.STARTING: InstanceStatus.SHUTOFF}
 DONE = {InstanceStatus.STOPPING: InstanceStatus.SHUTOFF, InstanceStatus.STARTING: InstanceStatus.ACTIVE}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write requested changes to instance records without a lease; the saga executes them."""
+"""Writes of requested changes to instance records, without a lease; the saga executes the changes."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,11 +28,11 @@ def apply(
     *,
     limits: ProjectLimits = NO_LIMITS,
 ) -> None:
-    """Write the records that ``change`` returns (None: unchanged); stale records are read and changed again.
+    """Write the records that ``change`` returns (None: unchanged); repeat for stale records.
 
-    ``project`` is the only one whose instances ``method`` may change; ``limits`` are {project: quota limits} for
-    instances that start to count again. Raises, before any change, InvalidRequest or a subclass such as CallerRefused
-    and UnknownInstance; QuotaExceeded; Conflict or StoreUnavailable if the caller must retry.
+    With ``project``, instances of other projects are refused. ``limits`` are {project: quota limits} for instances that
+    start to count again. Raises, before any change, InvalidRequest or a subclass such as CallerRefused and
+    UnknownInstance; QuotaExceeded; Conflict or StoreUnavailable if the caller must retry.
     """
     check_uuids(uuids, parts.max_instances)
     remaining = list(uuids)
@@ -66,9 +66,10 @@ def apply_to_migrations(
     method: str,
     project: str | None = None,
 ) -> None:
-    """Write the record that ``change`` returns for the instance of each migration, like ``apply``.
+    """Write the record that ``change`` returns for each migration's instance, like ``apply``.
 
-    ``change`` gets the recorded migration, or the ended one if another followed. Also raises UnknownMigration.
+    ``change`` gets the instance's current migration, or this one's own record if a later migration replaced it. Also
+    raises UnknownMigration.
     """
     check_uuids(migrations, parts.max_instances, "migration")
     by_instance = {record.instance: record for record in find_migrations(parts.store, migrations).values()}

@@ -26,9 +26,9 @@ def unshelve_instances(
     host: str | None = None,
     project: str | None = None,
 ) -> None:
-    """Mark SHELVED instances to start on their hosts, and SHELVED_OFFLOADED ones to be built again.
+    """Mark SHELVED instances to start on their hosts, and SHELVED_OFFLOADED instances for a new build.
 
-    Only operators may set ``host``, the only host that may take the offloaded ones. Raises, before any change,
+    Only operators may set ``host``, the only host that may take the offloaded instances. Raises, before any change,
     InstanceConflict if ``host`` is set and an instance is SHELVED, UnknownHost or NoValidHost for ``host``,
     QuotaExceeded, and the errors of requested_changes.apply.
     """
@@ -83,7 +83,7 @@ def offload(instance: InstanceRecord) -> InstanceRecord | None:
 def unshelve(instance: InstanceRecord, target: str | None = None) -> InstanceRecord | None:
     """Return the record that starts or builds the instance; None if already requested.
 
-    An offloaded one has as many attempts as a new instance. ``target`` is the only host that may take it. Raises
+    An offloaded instance has as many attempts as a new one. If set, only ``target`` may take it. Raises
     InstanceConflict, also for a ``target`` while the instance is on a host.
     """
     is_under_way = instance.is_shelved and instance.status in (InstanceStatus.BUILDING, InstanceStatus.STARTING)

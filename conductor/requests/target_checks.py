@@ -11,7 +11,7 @@ from conductor.parts import ServiceClients, answered
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 
-MAX_CHECKS = 10  # dry runs per call; further different requests are not checked
+MAX_CHECKS = 10  # dry runs per call; further distinct requests are not checked
 
 
 def check_target(
@@ -22,9 +22,9 @@ def check_target(
     *,
     takes_all: bool = False,
 ) -> None:
-    """Raise UnknownHost or NoValidHost if the target could not take an instance of each request now.
+    """Raise UnknownHost or NoValidHost unless the target fits one instance of each spec now.
 
-    ``takes_all`` requires room for all, whose ``specs`` are equal. Raises Unavailable or a subclass.
+    ``takes_all``: Instances with equal specs must fit together. Also raises Unavailable or a subclass.
     """
     texts = [(json.dumps(spec.obj_to_primitive(), sort_keys=True), spec) for spec in specs]
     counts = Counter(text for text, _spec in texts)
@@ -37,7 +37,10 @@ def check_target(
 def check_fits(
     clients: ServiceClients, ctxt: RequestContext, spec: objects.RequestSpec, refused: str, **options: Any
 ) -> None:
-    """Raise NoValidHost beginning with ``refused`` if no host fits; ``options`` are arguments of ``dry_run``."""
+    """Raise NoValidHost, its reason beginning with ``refused``, if no host fits.
+
+    ``options`` are arguments of ``dry_run``.
+    """
     document = answered("The scheduler", clients.scheduler.dry_run, ctxt, spec, **options).document
     if document.get("outcome") == "refused":
         why = str(document.get("why") or "").removeprefix("No valid host: ")
