@@ -46,7 +46,7 @@ class FolderInUse(Exception):
 
 
 class OwnedFolder:
-    """Folder of mode 0700 that one process at a time owns, by a file lock."""
+    """Folder of mode 0700 with a file lock, so that only one process owns it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -16,7 +16,7 @@ class ClaimAnswerRow(NamedTuple):
 
     Attributes:
         partition: Partition that answered, unless it is the called one.
-        migration: Migration of which the claim is the source or destination.
+        migration: Migration of a source or destination claim; None for other claims.
         end: How the attempt ended; set if a later attempt is live.
     """
 

@@ -18,7 +18,7 @@ from rpcapi.rounds import RoundLimits, Rounds
 
 LOG = log.getLogger(__name__)
 
-CALLS_AT_ONCE = 4  # concurrent calls, so that one slow request does not block the others
+CALLS_AT_ONCE = 4  # concurrent calls, so that one slow request does not block other requests
 MAX_INSTANCES = 64  # instances per call; a selection of this many is sent alone
 
 
@@ -104,7 +104,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
 
 
 def _common_context(calls: Sequence[_CollectedCall]) -> RequestContext:
-    """Return a context whose deadline is the latest of all calls, none if a call has none."""
+    """Return a context with the latest deadline of the calls, or no deadline if a call lacks one."""
     ctxt, deadlines = context.new(), [call.ctxt.deadline for call in calls]
     if all(deadlines):
         ctxt.deadline = max(deadlines)

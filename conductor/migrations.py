@@ -19,7 +19,7 @@ LOG = log.getLogger(__name__)
 
 
 def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
-    """Return the migrations in the order of ``uuids``; with ``project``, refuse those of other projects.
+    """Return the migrations in the order of ``uuids``; with ``project``, refuse other projects' migrations.
 
     Raises UnknownMigration (with ``project`` also if the instance is no longer recorded), and InvalidRequest or a
     subclass, such as CallerRefused.

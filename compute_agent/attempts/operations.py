@@ -35,7 +35,7 @@ def apply_operations(
             # Only its move may start a guest that was stopped for a move. The report names the move.
             guest_manager.journal.report_again(attempt.ref)
         elif attempt.stage is Stage.INTENT:
-            continue  # not started yet; the conductor repeats its message
+            continue  # the guest has not started; the conductor repeats its message
         elif operation.action == REBUILD:
             guest_manager.rebuild(attempt, operation.number, operation.image)
         else:

@@ -81,7 +81,7 @@ class SimulatedCopy:
         return min(due, key=lambda item: item[0])[1] if due else CopyEvent.NONE
 
     def wait_ms(self, now_ms: int) -> int | None:
-        """Return the ms until the next event; None if there is none unless the copy is forced or aborted."""
+        """Return the ms until the next event; None if only a force or abort can end the copy."""
         times = [at_ms for at_ms, _event in self._events()]
         return max(0, min(times) - now_ms) if times else None
 

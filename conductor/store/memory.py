@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In-memory store with the verbs in Python and an injectable clock."""
+"""In-memory store with its verbs in Python and an injectable clock."""
 
 import threading
 from collections import Counter
