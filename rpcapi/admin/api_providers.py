@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers created through the Placement API. Their ids are ``@api/UUID``; their names are unique."""
+"""Providers created through the Placement API, with unique names and ids of the form ``@api/UUID``."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,8 +9,8 @@ from rpcapi import errors
 from rpcapi.admin import Session
 from rpcapi.resources import names
 
-AGENT, API = "agent", "api"  # owners of providers and claims
-FEW = 20  # providers to read one by one; for more, all are listed
+AGENT, API = "agent", "api"  # owners of providers
+FEW = 20  # above this number, one listing replaces single reads
 
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 ID = re.compile(f"{names.API_HOST}{names.SEPARATOR}{_UUID}")
@@ -21,13 +21,13 @@ def owner_of(name: str) -> str:
 
 
 def name_of(document: Mapping[str, Any]) -> str | None:
-    """Return the name given by a client; None for an agent's provider, whose id is its name."""
+    """Return the name given by a client; None for an agent's provider, which has only an id."""
     name = document.get("name") if document.get("owner") == API else None
     return None if name is None else str(name)
 
 
 def find(session: Session, text: str) -> Any | None:
-    """Return the state of an API provider by name, id or UUID, or None."""
+    """Find the state of an API provider by name, id or UUID."""
     is_uuid = re.fullmatch(_UUID, text.lower()) is not None
     provider = names.api_provider(text.lower()) if is_uuid else text
     if ID.fullmatch(provider):

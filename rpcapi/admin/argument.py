@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declarative arguments of commands."""
+"""Command-line arguments that a command declares."""
 
 import argparse
 import math
@@ -21,7 +21,7 @@ def repeatable(*names: str, **options: Any) -> Argument:
 
 
 def parse_number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
-    """Return a number parser that raises ArgumentTypeError outside of the bounds."""
+    """Return a parser of numbers that raises ArgumentTypeError outside of the bounds."""
 
     def number(text: str) -> float:
         value = kind(text)
@@ -41,5 +41,4 @@ def parse_pair(text: str) -> tuple[str, str]:
 
 
 def parse_pairs(text: str) -> dict[str, str]:
-    """Split KEY=VALUE,...; raises ArgumentTypeError."""
     return dict(map(parse_pair, text.split(",")))

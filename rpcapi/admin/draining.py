@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drain of a host: moves all its servers, for the command and the dashboard."""
+"""Host drain, for the command and the dashboard."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -13,12 +13,12 @@ PARALLEL = 4  # default number of concurrent moves
 REASON = "drained"
 SHELVED = frozenset({"SHELVED", "OFFLOADING"})
 
-# Returns a progress bar of that many steps, like tqdm.
+# Creates a progress bar, like tqdm's, for a number of steps.
 MakeBar = Callable[[int], AbstractContextManager[Any]]
 
 
 class DrainResult(NamedTuple):
-    """Numbers of servers in total, moved, and offloaded (shelved ones), and the failures."""
+    """Numbers of servers in total, moved, and offloaded because they were shelved; and the failures."""
 
     total: int
     moved: int
@@ -29,10 +29,10 @@ class DrainResult(NamedTuple):
 def drain(
     session: Session, host: str, make_bar: MakeBar, *, is_live: bool = True, parallel: int = PARALLEL, timeout: float
 ) -> DrainResult:
-    """Disable a service host and move its servers, ``parallel`` at a time; a repeated call continues.
+    """Disable a service host and move its servers; a repeated call continues.
 
-    ``is_live`` copies running servers instead of stopping them. ``timeout`` limits the wait for the next server, in
-    seconds.
+    ``is_live`` live-migrates running servers instead of stopping them. ``timeout``: Seconds to wait for the next
+    server.
     """
     _disable(session, host)
     moves = host_moves.HostMoves(session, parallel, timeout)
@@ -55,7 +55,7 @@ def drain(
 
 
 def _find_servers(session: Session, host: str) -> tuple[list[Any], list[Any], list[str], list[Any]]:
-    """Return the moves that leave the host and that arrive, the uuids of shelved servers, and the other servers."""
+    """Return (migrations from the host, migrations to it, uuids of shelved servers, other servers)."""
     moves = host_moves.open_moves(session)
     leaving = [move for move in moves if names.host_of(move.source_host) == host]
     arriving = [move for move in moves if names.host_of(move.destination_host or "") == host and move not in leaving]
@@ -66,12 +66,12 @@ def _find_servers(session: Session, host: str) -> tuple[list[Any], list[Any], li
 
 
 def _offload(session: Session, servers: Sequence[str], moves: host_moves.HostMoves, timeout: float, bar: Any) -> int:
-    """Offload shelved servers, which leaves them without a host; return the number of successes."""
+    """Offload shelved servers and return the number of successes."""
     for server in servers:
         try:
             session.call(session.conductor.offload_instances, [server])
         except errors.InstanceConflict:
-            continue  # its status has changed and is reported below
+            continue  # its status has changed; the records show the result
     ends = waiting.wait_for_status(session, servers, waiting.END_STATUSES - SHELVED, timeout, bar)
     left = [record for record in ends.values() if record.status not in ("SHELVED_OFFLOADED", "DELETED")]
     moves.failures += [host_moves.MoveFailure(record.uuid, f"it is {record.status}") for record in left]

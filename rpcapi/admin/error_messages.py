@@ -7,7 +7,7 @@ from rpcapi import errors
 
 
 def describe_error(error: Exception) -> str:
-    """Return a one-line message, without the peer's traceback that the bus adds."""
+    """Describe an error in one line, without the server traceback that the bus adds."""
     if isinstance(error, errors.GanttError):
         return error.sentence
     messaging = sys.modules.get("oslo_messaging")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators' changes of one service host, for the commands and the dashboard."""
+"""Operator actions on a service host, for the commands and the dashboard."""
 
 import uuid
 
@@ -8,18 +8,15 @@ from rpcapi.admin.state_write import update_document
 
 
 def set_enabled(session: Session, host: str, *, enabled: bool, reason: str | None = None) -> None:
-    """Enable or disable a host, overriding concurrent changes; enabling clears a duplicate identity's mark."""
+    """Enable or disable a host despite concurrent changes; enabling clears the duplicate-identity mark."""
     changes = {"enabled": enabled, "disabled_reason": reason} | ({"duplicate_ms": None} if enabled else {})
     update_document(session, "service", host, changes)
 
 
 def fence(session: Session, host: str, *, force: bool = False, replace: bool = False) -> int:
-    """End all claims of a host on which nothing runs; return their number.
-
-    Raises UnknownHost or HostIsUp. ``replace``: another machine may take over the name.
-    """
+    """Fence a host and return the number of ended claims; raises UnknownHost or HostIsUp."""
     service = session.get_state("service", host)
-    # One token per call: a retry without a reply does not end claims made since.
+    # A retry reuses the token, so that it ends no claims made after the first attempt.
     token = uuid.uuid4().hex
     return int(session.call(session.claims_of(service.partition).fence_host, host, token, force=force, replace=replace))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves of all servers of a host with limited concurrency; migration records are the only state."""
+"""Concurrent moves of a host's servers; migration records are the only state."""
 
 import time
 import uuid
@@ -14,15 +14,14 @@ from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.resources import names
 
 FIRST_PAUSE = 0.1
-LONGEST_PAUSE = 0.5  # seconds; upper bound of the delay of the next move
-MOVED = frozenset({"completed", "confirmed"})  # statuses of successful migrations
-MAX_OPEN = 100  # concurrent moves, and migrations read per call
+LONGEST_PAUSE = 0.5  # seconds between reads of the open migrations
+MOVED = frozenset({"completed", "confirmed"})
+MAX_OPEN = 100  # concurrent moves, and migrations per read
 
 FINISHED = "finished"  # at its destination; the source is kept until confirmation
 RESIZE = "resize"
 
-# Requests the moves of servers (records) under these migration uuids, all or none. Raises errors.GanttError if one
-# cannot move. Repeating a call with the same migrations changes nothing.
+# Requests moves of servers under these migration uuids, all or none; raises errors.GanttError. Idempotent.
 Start = Callable[[Sequence[Any], Sequence[str]], None]
 
 
@@ -32,27 +31,23 @@ class MoveFailure(NamedTuple):
 
 
 class HostMoves:
-    """Mover of servers with at most ``max_open`` concurrent moves. A repeated run continues open ones."""
+    """Runner of moves, at most ``max_open`` at a time.
+
+    ``timeout``: Seconds to wait for the next move to end. ``joins_batches``: One call may request several batches.
+    """
 
     def __init__(self, session: Session, max_open: int, timeout: float, *, joins_batches: bool = False) -> None:
-        """``timeout``: Limit of the wait for the next end of a move, in seconds.
-
-        ``joins_batches``: One call requests the moves of several independent batches.
-        """
         self._session = session
         self._max_open = max_open
         self._timeout = timeout
         self._joins_batches = joins_batches
         self._open: dict[str, str] = {}  # server by migration
-        self._confirmed: set[str] = set()  # finished migrations with a requested confirmation
+        self._confirmed: set[str] = set()  # migrations with a requested confirmation
         self.failures: list[MoveFailure] = []
         self.moved = 0
 
     def run(self, batches: Iterable[Sequence[Any]], open_moves: Iterable[Any], start: Start, bar: Any) -> None:
-        """Move the servers of ``batches``; ``open_moves`` are already in progress.
-
-        A batch moves together even if it exceeds the limit. Raises HostIsUp or Unavailable, after which no moves start.
-        """
+        """Move each batch together, even beyond the limit; raises HostIsUp or Unavailable."""
         self._open = {move.uuid: move.instance for move in open_moves}
         pending = deque(batches)
         pause, deadline = FIRST_PAUSE, time.monotonic() + self._timeout
@@ -63,7 +58,7 @@ class HostMoves:
             ended = self._collect(bar)
             if ended:
                 pause, deadline = FIRST_PAUSE, time.monotonic() + self._timeout
-                continue  # the next moves start at once
+                continue
             if time.monotonic() > deadline:
                 self._give_up()
                 return
@@ -75,7 +70,7 @@ class HostMoves:
             self._start([[(server, str(uuid.uuid4())) for server in batch] for batch in batches], start, bar)
 
     def _take(self, pending: deque[Sequence[Any]]) -> list[Sequence[Any]]:
-        """Take the batches of the next call; none if no move may start now."""
+        """Pop the batches of the next call; none if the limit is reached."""
         batches: list[Sequence[Any]] = []
         count = len(self._open)
         while pending and (not count or count + len(pending[0]) <= self._max_open):
@@ -86,9 +81,9 @@ class HostMoves:
         return batches
 
     def _start(self, batches: Sequence[Sequence[tuple[Any, str]]], start: Start, bar: Any) -> None:
-        """Request moves (server, migration uuid) in one call; if refused, retry its halves to isolate failures.
+        """Request the moves in one call; if it is refused, retry each half to isolate the failing move.
 
-        Each move keeps its migration, since a failed call may have recorded it.
+        Retries reuse the migration uuids, because a failed call may have recorded them.
         """
         moves = [move for batch in batches for move in batch]
         try:
@@ -145,7 +140,7 @@ class HostMoves:
 
 
 def servers_on(session: Session, host: str) -> list[Any]:
-    """Return the servers on, or last on, a service host, except those being deleted."""
+    """Return the servers whose current or last service host is ``host``, except servers in DELETING."""
     return [
         server
         for server in session.list_instances()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations: which have ended, and the progress of live ones."""
+"""Ended statuses of migrations, and the progress of live migrations."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from rpcapi.admin import Session
 
 ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
-LIVE, COPYING = "live-migration", ("preparing", "migrating")  # kind and statuses of migrations with progress
+LIVE, COPYING = "live-migration", ("preparing", "migrating")  # migrations that report progress
 CHUNK = 100  # migrations per progress call
 
 

@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes of host state, with retries after concurrent writes of the same document."""
+"""Writes of host state documents, repeated after version conflicts."""
 
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.admin import Session
 
-WRITER = "gantt"  # writer name of operators, declared for services and aggregates
+WRITER = "gantt"  # the operators' writer name in the namespaces service and aggregate
 ATTEMPTS = 5
 
 
 def update_document(
     session: Session, namespace: str, name: str, document: dict[str, Any], *, writer: str = WRITER, make: bool = False
 ) -> Any:
-    """Merge ``document`` into the stored document and return the new state; retries after a concurrent change.
-
-    Raises UnknownHost for a missing document unless ``make`` creates it.
-    """
+    """Merge keys into a document despite concurrent writes; without ``make``, raises UnknownHost if it is missing."""
     for _ in range(ATTEMPTS):
         version = get_version(session, namespace, name, make)
         try:
@@ -36,7 +33,7 @@ def write_document(
 
 
 def get_version(session: Session, namespace: str, name: str, missing_ok: bool = True) -> int:
-    """Return the version of a document; 0 if it is missing and ``missing_ok``, otherwise raises UnknownHost."""
+    """Return the version of a document; if it is missing, return 0 or, without ``missing_ok``, raise UnknownHost."""
     try:
         return int(session.get_state(namespace, name).version)
     except errors.UnknownHost:

@@ -21,7 +21,7 @@ class ZonesByHost:
                     self._zones.setdefault(host, set()).add(zone)
 
     def of(self, name: str, document: Mapping[str, Any]) -> list[str]:
-        """Return a node's zones from aggregates with the node or its service host, otherwise the reported zone."""
+        """Return the zones of the aggregates of a node and its service host, otherwise the reported zone."""
         zones = self._zones.get(name, set()) | self._zones.get(names.host_of(name), set())
         reported = document.get(ZONE)
         return sorted(zones) or ([] if reported is None else [reported])

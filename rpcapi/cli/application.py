@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of the commands ``gantt`` and ``devstack/lab.sh``: sub-commands by name, and logging."""
+"""Base application of ``gantt`` and ``devstack/lab.sh``: sub-commands and logging."""
 
 import importlib.metadata
 import logging
@@ -14,16 +14,16 @@ from rpcapi import version
 
 
 class Application(app.App):
-    """A command with subcommands; ``commands`` maps names to ``module:Class``, imported when used."""
+    """Application with sub-commands; ``commands`` maps names to ``module:Class``, imported on use."""
 
     LOG: logging.Logger
-    LEVELS: ClassVar[Mapping[int, int]]  # level of LOG by number of -v options; DEBUG beyond
+    LEVELS: ClassVar[Mapping[int, int]]  # by cliff's verbose_level: 0 with -q, 1 by default; DEBUG beyond
 
     def __init__(self, description: str, commands: Mapping[str, str], **streams: Any) -> None:
         manager = commandmanager.CommandManager()
         super().__init__(description, version.installed_version(), manager, deferred_help=True, **streams)
-        self.parser.prog = self.NAME  # not the name of a module that Python runs
-        # Last, so that they override cliff's own.
+        self.parser.prog = self.NAME  # instead of the module name of ``python -m``
+        # Added last, to override cliff's own commands.
         for name, value in commands.items():
             manager.commands[name] = importlib.metadata.EntryPoint(name, value, self.NAME)
 
@@ -41,6 +41,6 @@ class Application(app.App):
 
 
 def hush_libraries() -> None:
-    """Suppress warnings unless Python options enable them; library deprecations do not concern users."""
+    """Suppress warnings, unless Python options enable them: library deprecations do not concern users."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base classes of commands, and the cells of their output."""
+"""Base classes of commands, and cells of their output."""
 
 import argparse
 import datetime
@@ -20,25 +20,25 @@ from rpcapi.cli import tables
 LOG = logging.getLogger("gantt.cli")
 NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # text for None, by format
 
-# Columns and rows of a list, or fields and values of one object.
+# (columns, rows) of a list, or (fields, values) of one object.
 CommandOutput = tuple[Sequence[str], Iterable[Any]]
 
 
 class CommandFailed(Exception):
-    """Raised when a command ends with a one-line message and exit code 1."""
+    """Raised to end a command with a one-line message and exit code 1."""
 
 
 class SessionCommand:
-    """A command of ``gantt`` or ``openstack`` that calls the services; ARGUMENTS include the base classes'."""
+    """Command of ``gantt`` or ``openstack`` that calls services. ARGUMENTS must repeat those of base classes."""
 
     ARGUMENTS: ClassVar[Sequence[Argument]] = ()
 
     app: Any
-    exit_code = 0  # exit code after the output
-    auth_required = True  # makes openstackclient authenticate the user before the command runs
+    exit_code = 0
+    auth_required = True  # openstackclient authenticates the user before the command runs
 
     def get_epilog(self) -> str:
-        """Return no epilog; cliff would read the metadata of all installed packages for it."""
+        """Return no epilog: cliff's would read the metadata of all installed packages."""
         return ""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -49,13 +49,13 @@ class SessionCommand:
 
     @functools.cached_property
     def session(self) -> Session:
-        client_manager = getattr(self.app, "client_manager", None)  # openstackclient's, with the plug-in's client
+        client_manager = getattr(self.app, "client_manager", None)  # set by openstackclient
         connect = self.app.connect if client_manager is None else client_manager.scheduler
         session: Session = connect()
         return session
 
     def show_message(self, line: str) -> None:
-        """Log a line beside the output; ``gantt`` shows it unless -q, ``openstack`` with -v."""
+        """Log a line; ``gantt`` shows it unless -q, ``openstack`` only with -v."""
         LOG.info(line)
 
     def _load_formatter_plugins(self) -> Any:
@@ -79,11 +79,11 @@ class SessionCommand:
 
 
 class Command(SessionCommand, command.Command):
-    """A command without output."""
+    """Command without output."""
 
 
 class Lister(SessionCommand, lister.Lister):
-    """A command that prints a table of rows."""
+    """Command that prints a table of rows."""
 
     def produce_output(
         self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Iterable[Sequence[Any]]
@@ -93,25 +93,24 @@ class Lister(SessionCommand, lister.Lister):
 
 
 class ShowOne(SessionCommand, show.ShowOne):
-    """A command that prints the fields of one object."""
+    """Command that prints the fields of one object."""
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Sequence[Any]) -> int:
         return super().produce_output(parsed_args, column_names, fill_nulls(data, parsed_args.formatter))
 
 
 def fill_nulls(cells: Sequence[Any], formatter: str) -> Sequence[Any]:
-    """Replace None by text in formats without null, where cliff would print "None"."""
+    """Replace None in formats that have no null; cliff would print "None"."""
     null = NULLS.get(formatter)
     return [null if cell is None else cell for cell in cells]
 
 
 def attributes(record: Any, *names: str) -> dict[str, Any]:
-    """Return attributes of a record as output fields."""
     return {name: getattr(record, name) for name in names}
 
 
 class TableCell(FormattableColumn[Any]):
-    """Value for programs, and its text for people."""
+    """Cell with a value for machine-readable formats and text for tables."""
 
     def __init__(self, value: Any, text: str) -> None:
         super().__init__(value)
@@ -125,17 +124,15 @@ class TableCell(FormattableColumn[Any]):
 
 
 def machine_value(cell: Any) -> Any:
-    """Return the form of a cell for programs."""
     return cell.machine_readable() if isinstance(cell, TableCell) else cell
 
 
 def human_text(cell: Any) -> str:
-    """Return the form of a cell for tables."""
     return cell.human_readable() if isinstance(cell, TableCell) else str(cell)
 
 
 def counts_cell(counts: Mapping[str, int] | None) -> TableCell | None:
-    """Return a cell with a line per word and its count, largest first."""
+    """Return a cell with one line per count, largest first."""
     if counts is None:
         return None
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -143,28 +140,24 @@ def counts_cell(counts: Mapping[str, int] | None) -> TableCell | None:
 
 
 def lines_cell(items: Iterable[Any], line: Callable[[Any], str] = str) -> TableCell:
-    """Return a cell with a line per item, formatted by ``line``."""
     listed = list(items)
     return TableCell(listed, "\n".join(map(line, listed)))
 
 
 def fields_cell(fields: Mapping[str, Any], line: Callable[[str, Any], str] = "{}: {}".format) -> TableCell:
-    """Return a cell with a line per key and value, formatted by ``line``."""
     return TableCell(dict(fields), "\n".join(line(key, value) for key, value in fields.items()))
 
 
 def document_cell(document: Mapping[str, Any]) -> TableCell:
-    """Return a cell with a line per key of a JSON object, with values in the form of `gantt state set`."""
+    """Return a cell with one line per key, with values as `gantt state set` reads them."""
     return fields_cell(document, lambda key, value: f"{key}: {_json(value)}")
 
 
 def attempts_cell(attempts: Iterable[Any]) -> TableCell:
-    """Return a cell with the ended attempts of a server or migration."""
     return lines_cell(attempts, _format_attempt)
 
 
 def timestamp_cell(milliseconds: float | None) -> TableCell | None:
-    """Return a cell for a Unix time in milliseconds."""
     if not milliseconds:
         return None
     timestamp = datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC)
@@ -172,7 +165,6 @@ def timestamp_cell(milliseconds: float | None) -> TableCell | None:
 
 
 def offset_cell(milliseconds: float | None) -> TableCell | None:
-    """Return a cell with a clock difference in seconds, with sign."""
     return None if milliseconds is None else TableCell(milliseconds / 1000, f"{milliseconds / 1000:+.0f} s")
 
 
@@ -181,7 +173,7 @@ def _format_attempt(item: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return a value as JSON; text that is not valid JSON stays as it is."""
+    """Format a value as JSON; text that is not valid JSON needs no quotes."""
     if isinstance(value, str):
         try:
             json.loads(value)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of ``gantt`` and of openstackclient's plug-in. Imports nothing: setup.py runs it by path."""
+"""Commands of ``gantt`` and of openstackclient's plug-in. Imports nothing, because setup.py runs this file."""
 
-# By name instead of class: a command's module is imported on use.
+# Classes by name, so that a command's module is imported only on use.
 COMMANDS = {
     "boot": "rpcapi.cli.boot:BootServer",
     "server boot": "rpcapi.cli.boot:BootServer",
@@ -79,9 +79,7 @@ COMMANDS = {
     "decision export": "rpcapi.cli.decision:ExportDecisions",
 }
 
-# Only for `gantt`: `openstack` has its own completion, and clients are enrolled for the project of --project or for all
-# projects, not for the project of the operator's token.
+# Not for `openstack`, which has its own completion; clients are enrolled for --project, not for the token's project.
 GANTT_ONLY = ("complete", "client enroll", "client revoke")
 
-# Commands of `openstack scheduler`.
 OPENSTACK_COMMANDS = {name: target for name, target in COMMANDS.items() if name not in GANTT_ONLY}

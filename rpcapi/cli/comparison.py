@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of agents' guests, conductor records and stored claims, read once."""
+"""Comparison of the agents' guests, the conductor's records and the stored claims."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import INSTANCE, ClaimRole
 
 UNJOURNALLED = "unjournalled"
-# Statuses of a server that is on its host.
+# Statuses in which a server is on its host.
 ON_HOST = frozenset(
     {
         *("ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD", "SHELVING", "SHELVED"),
@@ -23,7 +23,7 @@ EVACUATION = "evacuation"  # kind of migration without a source claim
 
 
 class Difference(NamedTuple):
-    """Difference about an instance or host; the fields before ``detail`` identify it."""
+    """Difference between guests, claims and records, identified by the fields before ``detail``."""
 
     kind: str
     instance: str | None
@@ -33,7 +33,7 @@ class Difference(NamedTuple):
 
 
 class AgentGuest(NamedTuple):
-    """Guest of an agent; ``state`` is as in rpcapi.objects.GuestPage."""
+    """Guest that an agent lists, with a state of rpcapi.objects.GuestPage."""
 
     uuid: str
     attempt: int
@@ -52,10 +52,7 @@ class Place(NamedTuple):
 
 
 class RecordedEnd(NamedTuple):
-    """Source or destination of a move in progress, in the form of a server's record.
-
-    The status of a source is SOURCE if its claim is certainly a source, otherwise the migration's.
-    """
+    """End of an open migration, with the fields of a server record; status SOURCE: the server has moved."""
 
     uuid: str
     attempt: int
@@ -65,13 +62,9 @@ class RecordedEnd(NamedTuple):
 
 @dataclass(frozen=True)
 class ClusterReading:
-    """Agents, records and claims, read once.
+    """Guests, claims (as in ClaimPage) and records by uuid, read once.
 
-    Attributes:
-        claims: As in ClaimPage.
-        instances: Records by uuid, without deleted ones.
-        silent: Service hosts whose agents did not answer.
-        migrations: Records by uuid.
+    ``instances`` excludes deleted ones. ``silent``: Service hosts whose agents did not answer.
     """
 
     claims: Sequence[Mapping[str, Any]]
@@ -82,12 +75,11 @@ class ClusterReading:
 
     @cached_property
     def open_migrations(self) -> list[Any]:
-        """Records of migrations in progress that have a source."""
         return [item for item in self.migrations.values() if _is_open(item) and item.kind != EVACUATION]
 
     @cached_property
     def sources(self) -> list[RecordedEnd]:
-        """Sources of open migrations, except where the server's record is, before or after the move."""
+        """Sources of open migrations, except those whose attempt is in the server's record."""
         servers = {(server.uuid, server.attempt) for server in self.instances.values()}
         return [
             RecordedEnd(item.instance, item.source_attempt, item.source_host, _status_of_source(item))
@@ -97,10 +89,7 @@ class ClusterReading:
 
     @cached_property
     def expected(self) -> dict[tuple[str, int], Any]:
-        """Servers and sources that may run according to the records, by instance and attempt.
-
-        A moving server is on its destination, although its record still names the source.
-        """
+        """Recorded servers and sources by (instance, attempt); the host of a moving server is its destination."""
         ends: dict[tuple[str, int], Any] = {(end.uuid, end.attempt): end for end in self.sources}
         ends |= {(server.uuid, server.attempt): server for server in self.instances.values()}
         for migration in self.open_migrations:
@@ -113,7 +102,6 @@ class ClusterReading:
 
     @cached_property
     def claim_states(self) -> dict[Place, str]:
-        """States of the claims of instances and of sources."""
         return {
             place_of_claim(claim): claim["state"]
             for claim in self.claims
@@ -121,12 +109,11 @@ class ClusterReading:
         }
 
     def migration_of(self, place: Place) -> Any:
-        """Return the migration record of a claim, or None."""
         uuids = (claim["migration"] for claim in self.claims if place_of_claim(claim) == place)
         return next((self.migrations.get(uuid) for uuid in uuids if uuid), None)
 
     def confirmed_host(self, instance: str) -> str | None:
-        """Return the host on which record, confirmed claim and guest of an instance agree, or None."""
+        """Return the host on which an instance's record, confirmed claim and guest agree."""
         server = self.instances.get(instance)
         record = None if server is None else self.expected.get((instance, server.attempt))
         if record is None or record.status not in ON_HOST:
@@ -137,7 +124,7 @@ class ClusterReading:
 
 
 def compare(reading: ClusterReading) -> list[Difference]:
-    """Return all differences: of guests, of claims and records without guests, and silent hosts."""
+    """Return all differences; a guest's difference hides those of the claim and record of its instance."""
     leaked = list(_leaked_migrations(reading))
     leaked_places = {difference[1:4] for difference in leaked}
     of_guests = [item for item in _guest_differences(reading) if item[1:4] not in leaked_places]
@@ -151,7 +138,7 @@ def compare(reading: ClusterReading) -> list[Difference]:
 
 
 def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
-    """Yield confirmed sources of migrations that have ended or have no record."""
+    """Yield confirmed source claims whose migration has ended or has no record."""
     for claim in reading.claims:
         place, record = place_of_claim(claim), reading.migrations.get(claim["migration"])
         is_source = claim["role"] == ClaimRole.SOURCE and claim["state"] == "confirmed"
@@ -182,7 +169,7 @@ def _guest_differences(reading: ClusterReading) -> Iterator[Difference]:
     places = defaultdict(list)
     for place in reading.claim_states:
         places[place.uuid].append(place)
-    # Usage of guests beyond their claims, as reported by their agents.
+    # Amounts that guests use beyond their claims, as agents report.
     unheld = {place_of_claim(claim): claim["unheld"] for claim in reading.claims if claim.get("unheld")}
     for guest in reading.guests:
         place = guest.place

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt complete``: completion scripts with option values, for bash and zsh, unlike cliff's."""
+"""``gantt complete``: completion for bash and zsh, with values of options, which cliff's lacks."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -83,7 +83,7 @@ def _functions(app: App) -> str:
     values: dict[str, list[str]] = {}
     for name, entry_point in sorted(app.command_manager):
         _add_command(words, name)
-        if name != "help":  # followed by the words of a command
+        if name != "help":  # its arguments are the words of a command
             parser = entry_point.load()(app, None).get_parser(name)
             words[name] = _options(parser)
             for action in parser._actions:

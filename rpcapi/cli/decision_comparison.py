@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt decision compare``: compare nova-scheduler's decisions with a shadow's."""
+"""``gantt decision compare``: decisions of nova-scheduler and of a shadow scheduler."""
 
 import argparse
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ MAX_EXAMPLES = 3  # newest request ids per outcome
 class CompareDecisions(Lister):
     """Summarize how a shadow scheduler's decisions differ from nova-scheduler's.
 
-    Reads the comparisons that a partition has recorded; the oldest are dropped in time. `gantt explain` shows examples.
+    Reads the comparisons that a partition still records. `gantt explain` shows a single one.
     """
 
     ARGUMENTS = (Argument("--partition", metavar="NAME", help="Default: the partition of the answering scheduler."),)
@@ -28,7 +28,7 @@ class CompareDecisions(Lister):
         for request_id, instance in self._instances(parsed_args.partition):
             outcome = instance["outcome"]
             instances[outcome] += 1
-            # A rank would make each reason unique.
+            # Reasons with a rank are unique, so they are not counted.
             if instance["why"] and not instance["rank"]:
                 reasons[outcome][instance["why"]] += 1
             if request_id not in requests[outcome]:
@@ -45,7 +45,7 @@ class CompareDecisions(Lister):
         ]
 
     def _instances(self, partition: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield compared instances with the ids of their requests, oldest first."""
+        """Yield (request id, compared instance), oldest first."""
         for decision in self.session.list_decisions(partition):
             for instance in (decision.document.get("nova") or {}).get("instances", ()):
                 yield decision.request_id, instance

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt host enroll`` and ``revoke``, ``gantt client enroll`` and ``revoke``: broker users of agents and clients."""
+"""``gantt host`` and ``gantt client``, ``enroll`` and ``revoke``: RabbitMQ users of agents and clients."""
 
 import argparse
 import os
@@ -26,7 +26,7 @@ _CLIENT = Argument("name", help="Client name, such as horizon.")
 
 
 class _BrokerCommand(Command):
-    """A command with option --broker-file."""
+    """Command that administers the broker's users."""
 
     def administration(self, parsed_args: argparse.Namespace) -> BrokerAdministration:
         path = parsed_args.broker_file or os.environ.get(BROKER_FILE)
@@ -66,8 +66,8 @@ class EnrollHost(_BrokerCommand):
 class RevokeHost(EndHostCommand, _BrokerCommand):
     """Delete the RabbitMQ user of a host's agent, close its connections, and fence the host.
 
-    The host's guests keep running: see the help of host fence. Another machine can be enrolled under the name, as after
-    host replace.
+    The host's guests keep running: see the help of host fence. Afterwards another machine can be enrolled under the
+    name.
     """
 
     CONSEQUENCES = "its agent is disconnected for good; its claims end; its guests are lost to gantt"
@@ -78,7 +78,7 @@ class RevokeHost(EndHostCommand, _BrokerCommand):
         self.check_confirmed(parsed_args, f"Revoking {host}")
         self.revoke(parsed_args, senders.agent_user(host))
         try:
-            # Forced, because its last heartbeats may be recent.
+            # Forced, because the last heartbeat may be recent.
             ended = host_changes.fence(self.session, host, force=True, replace=True)
         except errors.UnknownHost:
             self.show_message(f"{host} never reported: there is nothing to fence")
@@ -96,7 +96,7 @@ class EnrollClient(_BrokerCommand):
     ARGUMENTS = (_BROKER, _CLIENT)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        project = self.app.options.project  # without the default, so that no limit is set implicitly
+        project = self.app.options.project  # without --project, the client acts for all projects
         user = rabbit_users.client(parsed_args.name, project)
         self.enroll(parsed_args, user)
         scope = "all projects" if project is None else f"project {project} only"

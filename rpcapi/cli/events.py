@@ -16,7 +16,7 @@ COLUMNS = ("partition", "epoch", "position", "kind", "payload")
 POSITION = re.compile(r"(?P<partition>.+):(?P<epoch>\d+):(?P<position>\d+)")
 
 
-# Epoch, and position in a partition's log.
+# (epoch, position) in a partition's log.
 LogPosition = tuple[int, int]
 
 
@@ -31,7 +31,7 @@ class FollowEvents(Lister):
     """Print changes of host state, one per line, until interrupted.
 
     Each line has the partition, epoch and position to continue from (--after), and the kind and payload of a host state
-    notification. The change being printed at the interruption may be printed again. After kind "resync" changes are
+    notification. After an interruption, the last change may be printed again. Kind "resync" means that changes are
     missing: read all documents again.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt explain``: shows a recorded decision, or a dry run."""
+"""``gantt explain``: a recorded decision, or a dry run."""
 
 import argparse
 import collections
@@ -20,7 +20,7 @@ from rpcapi.cli.command import (
     timestamp_cell,
 )
 
-MAX_VERDICTS = 20  # shown individually
+MAX_VERDICTS = 20  # shown one by one; further ones are counted
 
 
 def _format_best_host(item: Any) -> str:
@@ -149,11 +149,11 @@ def _names(added: Iterable[Any]) -> str:
 
 
 def _freshness_cell(document: Mapping[str, Any]) -> TableCell:
-    """Return the log entries unknown to the decision, and the seconds since the last contact with the store."""
+    """Return how far the decision's replica was behind: log entries, and seconds since the last contact."""
     answered, position = document.get("answered_position"), document.get("position")
     behind = None
     if answered is not None and position is not None:
-        own = 1 if document.get("outcome") == "selected" else 0  # the claim's own entry
+        own = 1 if document.get("outcome") == "selected" else 0  # entry of the decision's own claim
         behind = max(0, answered - position - own)
     seconds = document.get("seconds_since_contact")
     parts = [] if behind is None else [f"{behind} log entries behind when the store answered"]

@@ -14,7 +14,7 @@ _GROUP = Argument("group", metavar="ID", help="The group's id or name.")
 
 
 class CreateGroup(ShowOne):
-    """Create a server group. Its policy never changes, and boots name it by `--group`."""
+    """Create a server group for `gantt boot --group`. Its policy never changes."""
 
     ARGUMENTS = (
         Argument("name", help="Name of the group."),
@@ -52,7 +52,7 @@ class ListGroups(Lister):
 
 
 class ShowGroup(ShowOne):
-    """Show a server group: its policy, its state and its members' hosts."""
+    """Show a server group: policy, state and hosts of its members."""
 
     ARGUMENTS = (_GROUP,)
 

@@ -38,7 +38,7 @@ def free_and_used(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 
 
 class ListHosts(Lister):
-    """List nodes, and root providers of the Placement API: liveness, enablement, free and used resources."""
+    """List nodes and the root providers of the Placement API: state, free and used resources."""
 
     ARGUMENTS = (
         Argument("--az", metavar="ZONE", help="Only nodes of this availability zone."),
@@ -60,7 +60,7 @@ class ListHosts(Lister):
         rows = []
         for state in self.session.list_states("compute", partition=partition_name):
             if _is_child(state) or (parsed_args.down and api_providers.owner_of(state.name) == api_providers.API):
-                continue  # a client's provider has no agent that could be down
+                continue  # a provider of the Placement API has no agent
             service = services.get((state.partition, names.host_of(state.name)), {})
             fit = agent_state_of(service) == UP and is_enabled(service)
             zones = zones_by_host.of(state.name, state.document)
@@ -99,7 +99,7 @@ def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[
 
 
 def _format_provider(item: Mapping[str, Any]) -> str:
-    zone = f" [{item['zone'] or '-'}]" if "zone" in item else ""  # only nodes have one
+    zone = f" [{item['zone'] or '-'}]" if "zone" in item else ""  # only nodes have a zone
     resources = item["resources"].items()
     usage = (f"{amounts['used']}/{amounts['capacity']} {resource_class}" for resource_class, amounts in resources)
     return f"{item['name']}{zone}: {', '.join(usage)}"
@@ -148,7 +148,6 @@ class ShowHost(ShowOne):
         return provider_names.show_names(self.session, fields)
 
     def _host_fields(self, name: str) -> dict[str, Any]:
-        """Return the fields of a service host or node; raises UnknownHost."""
         host = names.host_of(name)
         service = self.session.get_state("service", host)
         fields: dict[str, Any] = {
@@ -188,7 +187,7 @@ class ShowHost(ShowOne):
         return _join(self._zones_by_host.of(state.name, state.document))
 
     def _providers(self, name: str) -> Iterator[Any]:
-        """Yield a provider and all providers below it, which are adjacent in the listing."""
+        """Yield a provider and its descendants, which follow it in the listing."""
         with contextlib.suppress(errors.UnknownHost):
             yield self.session.get_state("compute", name)
         prefix = f"{name}{names.SEPARATOR}"
@@ -199,7 +198,6 @@ class ShowHost(ShowOne):
 
 
 def _is_child(state: Any) -> bool:
-    """Return whether a provider is part of a node, such as a NUMA cell or device."""
     return state.document.get("parent") is not None
 
 

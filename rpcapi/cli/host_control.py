@@ -30,7 +30,7 @@ class _SetEnabled(Command):
 class EnableHost(_SetEnabled):
     """Allow new servers on a host again.
 
-    A host shown as a duplicate identity is cleared; it is shown again only if its two agents still alternate.
+    Also clears the mark of a duplicate identity, which returns only if the two agents still alternate.
     """
 
     enabled = True
@@ -45,7 +45,7 @@ class DisableHost(_SetEnabled):
 
 
 class EndHostCommand(Command):
-    """A command that ends a host's claims; CONSEQUENCES explains the effect."""
+    """Command that ends a host's claims, and needs --yes to confirm its CONSEQUENCES."""
 
     CONSEQUENCES: ClassVar[str]
 
@@ -55,7 +55,7 @@ class EndHostCommand(Command):
         return parser
 
     def check_confirmed(self, parsed_args: argparse.Namespace, act: str) -> None:
-        """Raise CommandFailed without --yes; ``act`` begins the sentence."""
+        """Raise CommandFailed without --yes; ``act`` is the subject of the message."""
         if not parsed_args.yes:
             raise CommandFailed(f"{act} means: {self.CONSEQUENCES}. Use --yes to confirm")
 
@@ -99,7 +99,7 @@ class ReplaceHost(EndHostCommand):
         try:
             is_empty = host_changes.is_known_empty(self.session, host)
         except errors.UnknownHost:
-            # Only its name may be known, for example after the store forgot it.
+            # The store may have lost the service and still await the host's audit.
             self.check_confirmed(parsed_args, f"Replacing {host}")
             self.session.call(self.session.scheduler.remove_host, host)
             self.show_message(f"Host {host} is unknown; it is no longer awaited")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt host drain``: moves all servers of a host to others."""
+"""``gantt host drain``: moves all servers of a host to other hosts."""
 
 import argparse
 from typing import Any

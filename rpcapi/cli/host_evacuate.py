@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt host evacuate``: rebuilds all servers of a fenced host on others."""
+"""``gantt host evacuate``: rebuilds all servers of a fenced host on other hosts."""
 
 import argparse
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class EvacuateHost(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         host = parse_service_host(parsed_args.host, "evacuated")
-        # Each server is decided alone, regardless of the size of a call.
+        # Evacuations are decided one by one, so one call may request many.
         moves = host_moves.HostMoves(self.session, parsed_args.parallel, parsed_args.timeout, joins_batches=True)
         open_moves = [
             move

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows printed one by one as they arrive, until the command is interrupted."""
+"""Output of rows as they arrive, until the command is interrupted."""
 
 import argparse
 import csv
@@ -32,11 +32,7 @@ def pause(seconds: float) -> None:
 def print_rows(
     column_names: Sequence[str], rows: Iterable[Sequence[Any]], args: argparse.Namespace, stream: TextIO
 ) -> None:
-    """Print each row at once; ``-c`` selects columns, and an interruption ends the output without an error.
-
-    Formats are ``table`` (two spaces between columns), ``value``, ``csv``, and ``json`` with an object per line;
-    others, and unknown columns, raise CommandFailed.
-    """
+    """Print each row at once until interrupted; raises CommandFailed for an unknown column or format."""
     unknown = [name for name in args.columns if name not in column_names]
     if unknown:
         raise CommandFailed(f"Unknown column {', '.join(unknown)}; known: {', '.join(column_names)}")

@@ -7,7 +7,6 @@ from rpcapi.admin.argument import Argument, parse_number
 from rpcapi.admin.host_moves import MAX_OPEN
 from rpcapi.cli import progress
 
-# Parses the number of concurrent moves.
 parse_parallel = parse_number(int, 1, MAX_OPEN)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plug-in of openstackclient for gantt's commands, by a Keystone user; osc-lib reads the module-level names."""
+"""openstackclient plug-in for gantt's commands; osc-lib reads the module-level names."""
 
 import argparse
 import functools
@@ -34,10 +34,7 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
 
 
 def make_client(instance: Any) -> Callable[[], Session]:
-    """Return a function that opens a session for the token's project and user.
-
-    ``instance`` is openstackclient's ClientManager. Raises Keystone's errors, or CommandFailed without a project.
-    """
+    """Return an opener of sessions for the token's project and user; raises CommandFailed without a project."""
     from rpcapi.admin.session import Session  # noqa: PLC0415 - each command of openstack imports the plug-in
 
     token = instance.auth_ref

@@ -8,9 +8,8 @@ from rpcapi.admin.argument import Argument
 from rpcapi.admin.state_write import update_document
 from rpcapi.cli.command import Command, CommandOutput, Lister, counts_cell
 
-# document of each partition with the Placement API, by partition name
+# Namespace of documents by partition name, and their key for the acknowledged epoch.
 NAMESPACE, ACKNOWLEDGED = "placement", "acknowledged_epoch"
-# Option that restricts a command to one partition.
 PARTITION_OPTION = Argument("--partition", metavar="NAME", help="Only this partition; see `gantt partition list`.")
 COLUMNS = ("name", "state", "hosts", "alive", "claims", "epoch", "position")
 

@@ -6,14 +6,13 @@ from typing import Any, TextIO
 
 from rpcapi.admin.argument import Argument
 
-# Shows the bar even without a terminal.
 OPTION = Argument(
     "--progress", action="store_true", help="Show a progress bar even if standard error is not a terminal."
 )
 
 
 def progress_bar(total: int, label: str, stream: TextIO, args: argparse.Namespace) -> Any:
-    """Return a tqdm bar of ``total`` steps, shown with --progress or for table output at a terminal."""
+    """Return a tqdm bar, visible with --progress or for table output on a terminal."""
     from tqdm import tqdm  # noqa: PLC0415 - only a command that waits needs it
 
     is_interactive = stream.isatty() and getattr(args, "formatter", "table") == "table"

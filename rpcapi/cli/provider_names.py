@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names instead of ids of the Placement API's providers: in tables only, other formats keep the ids."""
+"""Names of the Placement API's providers instead of their ids, in tables only."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,13 +9,11 @@ from rpcapi.cli.command import TableCell, human_text, machine_value
 
 
 def show_names(session: Session, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace ids by names in the human-readable form of columns."""
     (row,) = show_names_in_rows(session, [tuple(fields.values())])
     return dict(zip(fields, row, strict=True))
 
 
 def show_names_in_rows(session: Session, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Replace ids by names in the human-readable form of each row's cells."""
     ids = {provider for row in rows for cell in row for provider in api_providers.ID.findall(human_text(cell))}
     if not ids:
         return rows

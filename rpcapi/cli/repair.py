@@ -13,7 +13,7 @@ from rpcapi.cli.command import CommandFailed
 from rpcapi.cli.comparison import ClusterReading, Difference, describe_record, place_of_claim
 from rpcapi.resources.claims import ClaimRole
 
-NO_REPAIR = "none"  # prefix of the outcome of a difference that is left as it is
+NO_REPAIR = "none"  # outcome, or its prefix, of a difference that stays
 NEEDS_YES = f"{NO_REPAIR}: needs --yes"
 STOPPED = "stopped"  # powered-off guest, as in rpcapi.objects.GuestPage
 OFFLOADED = "SHELVED_OFFLOADED"  # only the instance's image is left
@@ -28,11 +28,7 @@ class Consent(StrEnum):
 
 
 class Act(NamedTuple):
-    """Planned repair of one difference.
-
-    ``text``: Action, instance and host. Without ``repair``: reason, and advice. ``repair``: Call of the conductor; None
-    if the difference is left as it is. ``outcome``: Outcome after a successful call.
-    """
+    """Planned repair of one difference; without ``repair``, ``text`` is the reason or an advice."""
 
     difference: Difference
     text: str
@@ -41,7 +37,7 @@ class Act(NamedTuple):
     consent: Consent = Consent.NOT_NEEDED
 
     def may_start(self, *, yes: bool, ends: Collection[str]) -> bool:
-        """Return whether the act needs no consent or has it."""
+        """Return whether the act has the consent that it needs; ``ends`` are the instances named by --end."""
         if self.consent is Consent.NOT_NEEDED or self.difference.instance in ends:
             return True
         return self.consent is Consent.YES and yes
@@ -52,7 +48,7 @@ def make_plan(reading: ClusterReading, differences: Iterable[Difference]) -> lis
 
 
 def check_ends(plan: Sequence[Act], ends: Collection[str]) -> None:
-    """Raise CommandFailed unless each of ``ends`` names an act that ends a guest."""
+    """Raise CommandFailed unless each instance in ``ends`` has an act that ends a guest."""
     instances = {act.difference.instance for act in plan if act.consent is not Consent.NOT_NEEDED}
     for uuid in ends:
         if uuid not in instances:
@@ -79,10 +75,7 @@ def _carry_out_one(session: Session, act: Act, *, yes: bool, ends: Collection[st
 
 
 def _plan_adoption(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to adopt a guest, unless its instance has claims other than the other end of a move.
-
-    The conductor continues a move that is adopted with the guest at its source.
-    """
+    """Plan to adopt a guest, unless its instance has a claim outside of the guest's migration."""
     instance, host = difference.instance, difference.host
     claims = [claim for claim in reading.claims if claim["consumer"] == instance]
     own = next((claim for claim in claims if place_of_claim(claim) == difference[1:4]), None)
@@ -107,7 +100,7 @@ def _plan_release(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to correct a record, unless the conductor would end its live claim's guest afterwards."""
+    """Plan to correct a record, unless the conductor would then end a guest with a live claim."""
     record = reading.instances.get(str(difference.instance))
     ended = set() if record is None else {entry["attempt"] for entry in record.history}
     for claim in reading.claims:
@@ -119,11 +112,7 @@ def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan for the source of a leaked migration: correct a record that names this attempt.
-
-    Release a claim without a guest; adopt a guest if neither instance nor migration has a record; otherwise end the
-    guest.
-    """
+    """Plan to end the source of a leaked migration, or to correct a record that names its attempt."""
     uuid, host = str(difference.instance), difference.host
     record = reading.instances.get(uuid)
     if record is not None and record.attempt == difference.attempt:
@@ -140,10 +129,7 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migration: Any, *, is_off: bool) -> Act:
-    """Plan to end the guest at a leaked source, unless it may be the original or the only copy.
-
-    Without the migration record it is unknown whether the source had handed over its disk.
-    """
+    """Plan to end the guest at a leaked source, unless it may be the original or the only copy."""
     uuid, host = str(difference.instance), difference.host
     record, right_host = reading.instances.get(uuid), reading.confirmed_host(uuid)
     copy = f"the guest of instance {uuid} on {host}, the source of its migration"
@@ -210,7 +196,6 @@ PLANS: Mapping[str, Callable[[ClusterReading, Difference], Act]] = {
     "guest and record differ": _plan_correction,
     "leaked migration": _plan_end_of_source,
 }
-# Advice for the kinds without a repair.
 ADVICE: Mapping[str, str] = {
     "guest without claim": "restart its agent, which audits; if that does not help, delete the instance",
     "second copy": "compare the copies, then delete the instance, or fence the host of the wrong copy",

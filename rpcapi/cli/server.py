@@ -67,7 +67,7 @@ class ListServers(Lister):
         return 0
 
     def _changes(self, args: argparse.Namespace) -> Iterator[Any]:
-        """Yield matching instances, and again after each change, even if they no longer match."""
+        """Yield each matching instance, and again after each change, even if it no longer matches."""
         states: dict[str, tuple[Any, ...]] = {}  # as last yielded
         while True:
             for instance in self.session.list_instances(deleted=True):

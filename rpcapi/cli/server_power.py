@@ -15,8 +15,7 @@ from rpcapi.cli.server_names import resolve_uuids
 class ChangeServers(Command):
     """Base of the commands that change servers.
 
-    STATE is the result in words, STATUSES as recorded, METHOD the conductor's method, OPTIONS those of its arguments
-    that are options. BY_GROUP: a server group may be given for its members. END_STATUSES end a wait.
+    STATE is the result in words, STATUSES as recorded. The conductor's METHOD gets the command's OPTIONS.
     """
 
     STATE: ClassVar[str]
@@ -122,9 +121,7 @@ class RebuildServers(ChangeServers):
 
 
 class ShelveServers(ChangeServers):
-    """Power servers off and save their disks as images; they leave their hosts after [conductor]
-    shelved_offload_time.
-    """
+    """Power servers off and save their disks; after [conductor] shelved_offload_time they leave their hosts."""
 
     STATE, STATUSES, METHOD = "shelved", ("SHELVED", "SHELVED_OFFLOADED"), "shelve_instances"
 

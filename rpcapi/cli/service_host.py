@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that name a service host with all its nodes."""
+"""Parser of arguments that name a service host."""
 
 from rpcapi.cli.command import CommandFailed
 from rpcapi.resources import names

@@ -14,7 +14,7 @@ COLUMNS = ("name", "version", "partition", "document")
 
 
 def _pair(text: str) -> tuple[str, Any]:
-    """Split KEY=VALUE; the value is parsed as JSON if possible, otherwise kept as text."""
+    """Split KEY=VALUE; VALUE is JSON, otherwise text."""
     key, value = parse_pair(text)
     try:
         return key, json.loads(value)
@@ -66,7 +66,7 @@ class ShowState(ShowOne):
 
 
 class SetState(Command):
-    """Set keys of a document and keep its other keys; creates it if necessary."""
+    """Set keys of a document, created if it is missing; other keys stay."""
 
     ARGUMENTS = (
         *_DOCUMENT,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt-status upgrade check``: runs the upgrade checks."""
+"""Entry point of ``gantt-status upgrade check``."""
 
 import sys
 import warnings

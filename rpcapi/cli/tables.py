@@ -11,11 +11,11 @@ from cliff.formatters import table
 from prettytable import PrettyTable
 
 MIN_WIDTH = 8  # columns are not wrapped below this width
-FRAME = 3  # padding and border of a column; the table has one more character
+FRAME = 3  # characters of padding and border per column; the table has one more
 
 
 class TableFormatter(table.TableFormatter):
-    """cliff's table, limited to the terminal or ``--max-width``."""
+    """cliff's table, no wider than the terminal or ``--max-width``."""
 
     def emit_list(
         self,
@@ -44,10 +44,7 @@ class TableFormatter(table.TableFormatter):
 
 
 def fit(output: PrettyTable, width: int | None, *, may_omit: bool) -> Sequence[str]:
-    """Limit the widest columns to the largest width at which the table fits; None: unlimited.
-
-    With ``may_omit``, return and omit the last columns that do not fit even at MIN_WIDTH.
-    """
+    """Wrap wide columns to fit ``width``, then (if ``may_omit``) omit the last ones; return the omitted names."""
     if width is None or not output.rows:
         return []
     names = output.field_names
