@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Object backports by the conductor, with a limit on the server threads that wait for them."""
+"""Backports of objects by the conductor, with a limit on the server threads that wait for them."""
 
 import threading
 from typing import Any
@@ -10,7 +10,7 @@ from rpcapi import errors
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
 
-SECONDS = 5.0  # limit of one backport, which is a pure conversion
+SECONDS = 5.0  # for one backport, a conversion without I/O
 SHARE = 2  # at most 1/SHARE of a server's threads may wait for backports
 RETRY_S = 1
 
@@ -24,11 +24,7 @@ class ConductorBackport:
         self._slots = threading.BoundedSemaphore(self._limit)
 
     def __call__(self, ctxt: RequestContext, primitive: dict[str, Any], versions: dict[str, str]) -> Any:
-        """Return the object, converted to the versions in ``versions``.
-
-        Raises IncompatibleObject (the conductor does not know the object's version either), Unavailable (no answer
-        within SECONDS) or Overloaded (too many threads already wait; raised without waiting).
-        """
+        """Convert an object to ``versions``; raises IncompatibleObject, Unavailable, or Overloaded without waiting."""
         if not self._slots.acquire(blocking=False):
             raise errors.Overloaded(
                 what="Backporting", waiting=self._limit, unit="objects", bound=self._limit, retry_s=RETRY_S

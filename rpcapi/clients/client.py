@@ -18,7 +18,7 @@ from rpcapi.serializer import GanttSerializer
 
 # Shortest useful monitor timeout. Servers send heartbeats at half the requested interval, in whole seconds.
 MIN_MONITOR_S = 2.0
-# Suggested wait before another send to a full queue, in seconds.
+# Seconds after which to retry a send to a full queue.
 QUEUE_RETRY_S = 1
 
 # {"server": name} addresses one server, {"fanout": True} all servers of the topic.
@@ -50,11 +50,7 @@ def _translate_bus_errors() -> Iterator[None]:
 
 
 def _without_traceback(error: errors.GanttError) -> errors.GanttError:
-    """Return ``error`` in its own class.
-
-    oslo.messaging delivers an instance of a generated ``<name>_Remote`` class, whose ``str()`` includes the server's
-    traceback.
-    """
+    """Return the error in its own class: ``str()`` of oslo.messaging's ``_Remote`` class adds a traceback."""
     kind = next(base for base in type(error).__mro__ if base.__module__ == errors.__name__)
     return error if type(error) is kind else kind(error.sentence, **error.kwargs)
 
@@ -64,10 +60,10 @@ class ServiceClient:
 
     TOPIC: ClassVar[str]  # also the option in [upgrade_levels] that caps the version
     VERSION: ClassVar[str]
-    # Version cap while the living services are unknown: VERSION of the oldest supported release. "" means this VERSION.
+    # Version cap while the living services are unknown: VERSION of the oldest supported release, or "" for this
+    # VERSION.
     OLDEST: ClassVar[str] = ""
-    # Methods that answer before a first heartbeat could arrive: sent without monitoring, because it costs a thread
-    # per call. The monitor timeout is their timeout.
+    # Methods too fast for heartbeats: not monitored, which costs a thread per call, but limited to the monitor timeout.
     SHORT_CALLS: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, topic: str | None = None) -> None:
@@ -79,7 +75,7 @@ class ServiceClient:
         self._client = bus.get_client(transport, target, serializer=GanttSerializer())
 
     def _version_cap(self, wait_s: float = version_caps.ANSWER_S) -> dict[str, str]:
-        """Return the cap as keyword arguments of ``prepare``; waits at most ``wait_s`` seconds for it."""
+        """Return the cap as arguments of ``prepare``, after a wait of at most ``wait_s`` seconds."""
         cap = self._cap(wait_s)
         return {} if cap is None else {"version_cap": cap}
 
@@ -88,20 +84,11 @@ class ServiceClient:
     ) -> Any:
         """Call ``target`` (default: any server of the topic) and return its answer.
 
-        Waits until the context's deadline, at most [rpc] call_timeout. The end of the wait is sent as the call's
-        deadline; servers drop calls that they read later.
-
-        Raises:
-
-        - GanttError: The typed error of the service.
-        - UnknownMethod: The service does not have the method.
-        - Unavailable: The bus did not accept the call in time.
-        - Overloaded: The queue is full.
-        - RequestTooLarge, AnswerTooLarge: The bus accepts no message of that size.
-        - oslo_messaging.MessagingTimeout: No answer arrived.
-        - oslo_messaging.RPCVersionCapError: The cap does not allow this version.
+        Waits until the context's deadline, at most [rpc] call_timeout. Servers drop calls that they read later. Raises
+        the service's GanttError, UnknownMethod, Unavailable (the bus is down), Overloaded (the queue is full),
+        RequestTooLarge, AnswerTooLarge, oslo_messaging.MessagingTimeout or oslo_messaging.RPCVersionCapError.
         """
-        # The cap may take at most half of the time.
+        # The wait for the cap may take half of the time.
         cap = self._version_cap(self._time_left(ctxt) / 2)
         timeout = self._time_left(ctxt)
         # Monitoring is useless if the call times out before a missed heartbeat.
@@ -121,7 +108,7 @@ class ServiceClient:
             raise errors.UnknownMethod(topic=self._topic, method=method, version=version) from error
 
     def _time_left(self, ctxt: RequestContext) -> float:
-        """Return the seconds left for a call; never 0, which oslo.messaging replaces by its default."""
+        """Return the seconds left for a call, never 0: oslo.messaging would replace 0 by its default."""
         return max(min(self._timeout, ctxt.remaining(self._timeout)), 0.001)
 
     def _cast(
@@ -129,8 +116,8 @@ class ServiceClient:
     ) -> None:
         """Send a message to ``target`` (default: any server of the topic), at most once.
 
-        Without the context's deadline, which limits the use of an answer: a late host must still get the message, and
-        decides by its content. Raises Unavailable or RequestTooLarge if the bus does not accept it.
+        The context's deadline is not sent: a late host must still act on the message. Raises Unavailable or
+        RequestTooLarge.
         """
         prepared = self._client.prepare(version=version, **(target or {}), **self._version_cap())
         with _translate_bus_errors():

@@ -17,5 +17,5 @@ SERVED: Mapping[str, tuple[type[ServiceClient], ...]] = {
 
 
 def served_versions(binary: str) -> dict[str, str]:
-    """Return the version served on each topic of a daemon; empty for daemons without RPC."""
+    """Return the RPC version by topic that a daemon serves; empty for daemons without RPC."""
     return {client.TOPIC: client.VERSION for client in SERVED.get(binary, ())}

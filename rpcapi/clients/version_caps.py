@@ -25,10 +25,9 @@ Versions = Mapping[str, str | None]
 
 
 class OldestVersions:
-    """Cache of the oldest version of each topic's living services. Thread-safe.
+    """Thread-safe cache of the oldest version among each topic's living services.
 
-    ``fetch`` is SchedulerAPI.get_oldest_versions with a timeout in seconds. Callers wait for the first fetch only;
-    later a thread refreshes the cache and callers get the last answer.
+    Callers wait for the first ``fetch``, a call with a timeout in seconds; later a thread refreshes the cache.
     """
 
     def __init__(self, fetch: Callable[[float], Versions], clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,8 +43,7 @@ class OldestVersions:
     def cap(self, topic: str, oldest: str, wait_s: float = ANSWER_S) -> str | None:
         """Return the version that every living service of ``topic`` supports; None if none is alive.
 
-        ``oldest`` stands in for services without a reported version, and for all services before the first answer.
-        Waits at most ``wait_s`` and ANSWER_S seconds, and only for the first fetch.
+        ``oldest`` replaces versions that are not reported, and all versions before the first answer.
         """
         versions = self._current(min(wait_s, ANSWER_S))
         if versions is None:
@@ -53,11 +51,10 @@ class OldestVersions:
         return (versions[topic] or oldest) if topic in versions else None
 
     def reset(self) -> None:
-        """Refresh the versions at the next use."""
         self._due = self._clock()
 
     def refresh(self, wait_s: float = ANSWER_S) -> None:
-        """Fetch the versions; keep the last ones if no answer comes in time."""
+        """Fetch the versions, or keep the last ones if the call fails."""
         with self._lock:
             self._due = self._clock() + REFRESH_S
             try:
@@ -104,7 +101,7 @@ def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, oldest: str) -> Cal
 
 
 def refresh_all() -> None:
-    """Refresh the caches of all clients after a configuration reload."""
+    """Let the caches of all clients refresh at their next use."""
     for oldest in list(_KNOWN.values()):
         oldest.reset()
 

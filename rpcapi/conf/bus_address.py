@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parser of the embedded bus's transport URL, without redis-py so that a daemon's master may import it."""
+"""Parser of the embedded bus's transport URL, without redis-py, which a daemon's master must not import."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ DEFAULT_PORT = 6379
 
 @dataclass(frozen=True)
 class RedisAddress:
-    """One Redis server and database. `str()` and `repr()` never show the password."""
+    """Address of a Redis database; `str()` and `repr()` never show the password."""
 
     host: str | None
     port: int
@@ -35,7 +35,7 @@ class RedisAddress:
 def parse(url: str) -> RedisAddress:
     """Parse `gantt+redis://user:password@host:port/database` or `gantt+redis:///database?socket=/path`.
 
-    Raises BadConfiguration without credentials in its text.
+    Raises BadConfiguration, without the credentials in its message.
     """
     scheme, _, rest = url.partition("://")
     if scheme != "gantt+redis":

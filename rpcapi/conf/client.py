@@ -14,15 +14,14 @@ from rpcapi import errors
 
 FILE_VARIABLE = "GANTT_CONFIG_FILE"
 RUN_VARIABLE = "GANTT_RUN"
-# Shorter than in services, because a user waits: a lost message is sent again sooner.
+# Shorter than in services: the user waits, and a lost message is sent again after this time.
 CALL_TIMEOUT = 10.0
 
 
 def load(config_files: Sequence[str] = ()) -> cfg.ConfigOpts:
-    """Load the first of ``config_files``, $GANTT_CONFIG_FILE, oslo.config's default files, and the run folder.
+    """Load ``config_files``, else $GANTT_CONFIG_FILE, oslo.config's defaults, or the run folder's file.
 
-    The run folder of the user's development cluster is $GANTT_RUN or /tmp/gantt-UID. Raises BadConfiguration for an
-    unreadable file or an invalid value.
+    Raises BadConfiguration for an unreadable file or an invalid value.
     """
     conf = cfg.ConfigOpts()
     rpc_conf.register_opts(conf)
@@ -44,7 +43,7 @@ def files(config_files: Sequence[str] = ()) -> list[str]:
 
 
 def _run_folder_file() -> list[str]:
-    """Return the file of a cluster started by this user; folders that others may write to are not trusted."""
+    """Return the file of this user's devstack cluster, from a folder that nobody else may write to."""
     run_folder = os.environ.get(RUN_VARIABLE)
     folder = Path(run_folder) if run_folder else Path(tempfile.gettempdir()) / f"gantt-{os.getuid()}"
     path = folder / "etc" / "gantt.conf"

@@ -76,7 +76,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if nobody could sign in or TLS cannot be served."""
+    """Raise BadConfiguration for invalid options, or if passwords would be sent without TLS."""
     options = conf[GROUP]
     listener_tls.check(conf, GROUP)
     if options.auth_strategy == TOKEN and len(options.token) < MIN_TOKEN:

@@ -31,7 +31,7 @@ def tls_opts() -> list[cfg.Opt]:
 
 
 def check(conf: cfg.ConfigOpts, group: str) -> None:
-    """Raise BadConfiguration if TLS cannot be served, or files are named but TLS is off."""
+    """Raise BadConfiguration if the TLS files are unusable, or TLS is off although a file is set."""
     options = conf[group]
     if options.tls_cert_file:
         server_context(conf, group)
@@ -42,12 +42,11 @@ def check(conf: cfg.ConfigOpts, group: str) -> None:
 
 
 def context_source(conf: cfg.ConfigOpts, group: str) -> Callable[[], ssl.SSLContext] | None:
-    """Return a function that reads the current files on each call; None without TLS."""
+    """Return a loader of the current TLS files; None without TLS."""
     return functools.partial(server_context, conf, group) if conf[group].tls_cert_file else None
 
 
 def server_context(conf: cfg.ConfigOpts, group: str) -> ssl.SSLContext:
-    """Return a TLS context from the current files; raises BadConfiguration."""
     options = conf[group]
     return tls.server_context(
         f"[{group}] tls_cert_file",
@@ -58,7 +57,7 @@ def server_context(conf: cfg.ConfigOpts, group: str) -> ssl.SSLContext:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address or name is only reachable from this machine."""
+    """Return whether only this machine can reach an address or name."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -19,7 +19,7 @@ OPTIONS = {
     "socket_keepalive",
     "health_check_interval",
 }
-# TLS files and the extent of verification; by default everything is verified, including the name.
+# By default, certificates and host names are verified.
 TLS_OPTIONS = {
     "ssl_ca_certs",
     "ssl_ca_path",
@@ -41,13 +41,10 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class RedisNodes:
-    """Servers of a Sentinel or Cluster URL. The URLs are in redis-py's form with passwords: never show them.
+    """Servers of a Sentinel or Cluster URL, with redis-py URLs that contain passwords: never show them.
 
-    Attributes:
-        names: Sentinels or cluster nodes as host:port.
-        service: Sentinel's service name; empty for a cluster.
-        seed_urls: URLs of the sentinels or cluster nodes, which know the primary.
-        primary_url: URL of the primary with a placeholder for host and port.
+    ``names``: Sentinels or nodes as host:port, with their ``seed_urls``. ``service``: Sentinel's service name, or
+    empty. ``primary_url``: URL of the primary with a placeholder for host and port.
     """
 
     kind: Literal["sentinel", "cluster"]
@@ -63,11 +60,11 @@ def has_multiple_servers(url: str) -> bool:
 
 
 def read_options(group: str, query: str, valid_options: Collection[str]) -> dict[str, str]:
-    """Return the options of a URL; raises BadConfiguration for an unknown option or an invalid TLS value."""
-    # the first value counts, as in redis-py
+    """Parse the options of a URL; raises BadConfiguration for an unknown option or an invalid TLS value."""
+    # redis-py uses the first value, too
     options = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}
     if not options.keys() <= set(valid_options):
-        # Do not show the option: after a '?' not written as %3F it is part of the password.
+        # Do not show the option: it is part of a password in which '?' is not written as %3F.
         raise errors.BadConfiguration(
             why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}"
         )
@@ -84,7 +81,7 @@ def read_database(group: str, text: str) -> int:
 
 
 def parse(url: str, group: str) -> RedisNodes:
-    """Parse a URL of one of SCHEMES; raises BadConfiguration for ``[group] url`` without showing the URL."""
+    """Parse a URL of one of SCHEMES; raises BadConfiguration, without the URL in its message."""
     scheme = url.partition("://")[0]
     tls, kind = scheme.startswith("rediss"), scheme.partition("+")[2]
     authority, path, query_text = _parts(url)

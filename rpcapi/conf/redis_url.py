@@ -14,7 +14,7 @@ _OPTIONS = {"unix": _OPTIONS_ANY_SCHEME, "redis": _OPTIONS_TCP, "rediss": _OPTIO
 
 
 def check(group: str, url: str) -> None:
-    """Raise BadConfiguration unless ``[group] url`` is a store URL; never shows it, since it may have a password."""
+    """Raise BadConfiguration for an invalid store URL, which may contain a password and is not shown."""
     if redis_nodes.has_multiple_servers(url):
         redis_nodes.parse(url, group)
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options for replicas that must acknowledge a write, in every group with a Redis."""
+"""Options for replicas that acknowledge writes, in each option group with a Redis."""
 
 import logging
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ def from_options(group: cfg.ConfigOpts.GroupAttr, url: str) -> ReplicaAcknowledg
 
 
 def warn_of_loss(name: str, group: cfg.ConfigOpts.GroupAttr, urls: Iterable[str]) -> None:
-    """Log a warning if a failover may lose acknowledged writes; ``name`` is the name of ``group``."""
+    """Log a warning if a failover may lose acknowledged writes."""
     if group.replicas_acknowledge == 0 and any(map(redis_nodes.has_multiple_servers, urls)):
         LOG.warning(
             "[%s] replicas_acknowledge is 0: a failover loses acknowledged writes that no replica has; set 1 or more",

@@ -42,7 +42,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if the driver cannot work. The URL may contain a password and is not shown."""
+    """Raise BadConfiguration if tooz is unusable; the URL may contain a password and is not shown."""
     if conf.service_group.driver != TOOZ:
         return
     if importlib.util.find_spec("tooz") is None:

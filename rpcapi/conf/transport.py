@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Option transport_url, registered by oslo.messaging, documented and checked before the fork by gantt."""
+"""Option transport_url: registered by oslo.messaging, documented and checked by gantt."""
 
 import importlib.metadata
 from urllib.parse import urlsplit
@@ -23,16 +23,12 @@ OPTS = [
     ),
 ]
 
-# Supported drivers; gantt is not tested with oslo.messaging's other drivers.
+# oslo.messaging's other drivers are not tested.
 DRIVERS = ("gantt-rabbit", "gantt+redis", "rabbit")
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid transport_url.
-
-    Works without oslo.messaging, which a daemon's master must not import; the driver checks the URL's options when it
-    opens the bus.
-    """
+    """Raise BadConfiguration for an invalid URL, without oslo.messaging, which a master must not import."""
     url = read_url(conf)
     if url is None:
         return
@@ -53,14 +49,13 @@ def check(conf: cfg.ConfigOpts) -> None:
 def malformed_url() -> errors.BadConfiguration:
     """Return the error for a malformed URL, which may contain a password and is not shown."""
     return errors.BadConfiguration(
-        # No password in the example: logs mask everything that looks like credentials in a URL.
         why="transport_url is malformed: write driver://user:password@host:port/virtual_host, user and password being "
         "optional, with special characters as %nn"
     )
 
 
 def unknown_driver(name: str) -> errors.BadConfiguration:
-    # In a malformed URL this may be anything, even a password.
+    # A malformed URL may have a password here.
     problem = f" '{name}'" if name.replace("-", "").replace("+", "").isalnum() else ""
     return errors.BadConfiguration(why=f"transport_url has an unknown driver{problem}; known: {', '.join(DRIVERS)}")
 
@@ -72,7 +67,7 @@ def missing_package(driver: str, package: str) -> errors.BadConfiguration:
 
 
 def read_url(conf: cfg.ConfigOpts) -> str | None:
-    """Return transport_url or None, by another ConfigOpts: oslo.messaging refuses a differing registration."""
+    """Read transport_url in a private ConfigOpts, because oslo.messaging refuses a differing registration."""
     own_conf = cfg.ConfigOpts()
     own_conf.register_opts(OPTS)
     own_conf([], project="gantt", default_config_files=conf.config_file, default_config_dirs=conf.config_dir)
