@@ -39,7 +39,7 @@ class BusMeasurement:
 
 def tasks(conf: cfg.ConfigOpts, transport: RPCTransport, interval: Callable[[], float]) -> list[Periodic]:
     """Return the measuring task; none for a daemon without metrics."""
-    # The group also has weighers' options of the scheduler, which are all there is in a worker without a daemon.
+    # The scheduler's weighers register options in this group, too: without a daemon it has no ``listen``.
     if "metrics" not in conf or "listen" not in conf.metrics or not conf.metrics.listen:
         return []
     return [Periodic("Measuring the bus", BusMeasurement(transport).measure, interval)]

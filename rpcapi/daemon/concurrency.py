@@ -9,10 +9,7 @@ WORKER_ONLY_MODULES = ("eventlet", "prometheus_client", "oslo_messaging")
 
 
 def require_no_worker_modules() -> None:
-    """Raise RuntimeError if the master has imported a module reserved for workers.
-
-    The damage would be silent: native locks under eventlet, metrics that are not exported.
-    """
+    """Raise RuntimeError if the master imported one of WORKER_ONLY_MODULES, which would break workers silently."""
     imported = [name for name in WORKER_ONLY_MODULES if name in sys.modules]
     if imported:
         raise RuntimeError(
@@ -22,11 +19,8 @@ def require_no_worker_modules() -> None:
 
 
 def configure_executor(executor: str) -> None:
-    """Patch the process and configure libraries for ``executor`` ('eventlet' or 'threading').
-
-    Imports are local: the check for eventlet imports it, and the master imports this module.
-    """
-    # Known and recorded in docs/adr; operators cannot act on it.
+    """Patch the process for ``executor``. The imports are local, because the master imports this module."""
+    # Known (docs/adr); operators cannot act on it.
     warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")
     from rpcapi.messaging import green  # noqa: PLC0415
 

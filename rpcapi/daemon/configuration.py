@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading and checking of a daemon's whole configuration before anything starts."""
+"""Loader of a daemon's whole configuration, checked before anything starts."""
 
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,11 +15,7 @@ RegisterOpts = Callable[[cfg.ConfigOpts], None]
 
 
 def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] | None) -> cfg.ConfigOpts:
-    """Return a private, checked ConfigOpts from --config-file and --config-dir.
-
-    Without them it reads gantt.conf and <prog>.conf in oslo.config's usual places. Raises BadConfiguration with one
-    line.
-    """
+    """Load and check the files of ``argv`` or oslo.config's defaults; raises BadConfiguration with one line."""
     conf = cfg.ConfigOpts()
     logs.register_opts(conf)
     options.register_opts(conf)
@@ -34,7 +30,7 @@ def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] |
 
 
 def check_present(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration without file and transport_url: oslo.messaging would wait at a default address."""
+    """Raise BadConfiguration without file and URL: oslo.messaging would wait at a default address."""
     if not files(conf) and transport.read_url(conf) is None:
         raise errors.BadConfiguration(
             why=f"no configuration file was found and transport_url is not set: write /etc/gantt/{conf.prog}.conf or "
@@ -43,7 +39,6 @@ def check_present(conf: cfg.ConfigOpts) -> None:
 
 
 def files(conf: cfg.ConfigOpts) -> list[Path]:
-    """Return the files that ``conf`` was read from."""
     in_folders = (file for folder in conf.config_dir or [] for file in sorted(Path(folder).glob("*.conf")))
     return [*map(Path, conf.config_file or []), *in_folders]
 

@@ -20,10 +20,7 @@ ANSWER_SECONDS = 5.0  # limit of each operation
 
 @dataclass(frozen=True, slots=True)
 class CoordinationGroup:
-    """Group of services; a dead one is detected within ``timeout`` seconds.
-
-    Half of the time passes until the session ends, an eighth until the next poll; a quarter is grace.
-    """
+    """Group of services; session, poll and grace together detect a dead one within ``timeout`` seconds."""
 
     url: str
     name: str
@@ -56,8 +53,7 @@ class Coordinator:
     """Client of the coordination service, for one member. Not thread-safe. Calls raise Unavailable."""
 
     def __init__(self, group: CoordinationGroup, member: str) -> None:
-        # Import in the caller's thread: tooz imports eventlet, which copies the threading module. A thread that runs
-        # this import ends up with the copy's end marker, and joining it never returns.
+        # Importing tooz in a worker thread breaks `Thread.join`: eventlet imports a copy of threading.
         self._tooz: Any = importlib.import_module("tooz.coordination")
         self._group = group
         self._member = member
@@ -81,7 +77,7 @@ class Coordinator:
         self._call_driver(act)
 
     def members(self) -> frozenset[str]:
-        """Return the group's members; raises Unavailable also if the group is missing or lost."""
+        """Return the group's members; raises Unavailable also for a missing group."""
         name = self._group.name.encode()
         member_ids = self._call_driver(lambda driver: driver.get_members(name).get(timeout=ANSWER_SECONDS))
         return frozenset(member_id.decode() for member_id in member_ids)
@@ -118,7 +114,7 @@ class Coordinator:
             try:
                 results.append(act())
             except Exception as error:
-                # tooz also raises errors of the library behind it.
+                # tooz does not wrap all errors of its libraries.
                 failures.append(error)
 
         thread = threading.Thread(target=run, name="coordination", daemon=True)

@@ -20,18 +20,15 @@ LOG = log.getLogger(__name__)
 
 MAX_HEADERS = 64 << 10  # bytes of a request header
 BACKLOG = 1024
-NEXT_REQUEST_MS = 5  # a thread holds a served connection for this time if other threads are free
+NEXT_REQUEST_MS = 5  # a thread waits this long for the next request, if other threads are free
 
 ContextSource = Callable[[], ssl.SSLContext]
-# Returns headers and body of an error from status, title and message.
+# (status, title, message) to (headers, body) of an error response.
 RenderError = Callable[[int, str, str], tuple[list[tuple[str, str]], bytes]]
 
 
 class TlsAdapter(Adapter):
-    """TLS for accepted connections. The handshake happens at the first read, so the accepting thread never waits.
-
-    ``load`` reads the certificate and raises BadConfiguration if it cannot be used.
-    """
+    """TLS for accepted connections. The handshake waits for the first read, not in the accepting thread."""
 
     def __init__(self, load: ContextSource) -> None:
         self._load = load
@@ -45,7 +42,6 @@ class TlsAdapter(Adapter):
         return sock
 
     def wrap(self, sock: socket.socket) -> tuple[socket.socket, dict[str, Any]]:
-        """Return an accepted connection with TLS, and its WSGI variables."""
         wrapped = self._context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         return wrapped, self.get_environ()
 
@@ -79,10 +75,7 @@ class _Listener(wsgi.Server):
         super().prepare()
 
     def await_request(self, poll: select.poll) -> bool:
-        """Return whether the next request arrives within NEXT_REQUEST_MS.
-
-        False at once if another connection needs the thread, or no thread would remain free for one.
-        """
+        """Return whether the next request arrives soon; False at once if other connections need the thread."""
         if not self.ready or self.requests.qsize or not self._waiting.acquire(blocking=False):
             return False
         try:
@@ -91,7 +84,7 @@ class _Listener(wsgi.Server):
             self._waiting.release()
 
     def process_conn(self, conn: Any) -> None:
-        """Give a thread to a readable connection only; cheroot would assign one to each new connection."""
+        """Give a thread only to a readable connection; cheroot would give one to each new connection."""
         if conn.last_used is None:
             self.put_conn(conn)
         else:
@@ -102,7 +95,11 @@ class _Listener(wsgi.Server):
 
 
 class HttpServer:
-    """HTTP server in its own thread, with rpcapi.daemon's service protocol; raises BadConfiguration."""
+    """HTTP server in its own thread, with rpcapi.daemon's service protocol; raises BadConfiguration.
+
+    ``max_body`` is in bytes. ``shutdown_s``: Seconds for requests in progress after stop(). ``reuse_port``: Processes
+    share the address. ``listening``: Socket that already listens.
+    """
 
     def __init__(
         self,
@@ -118,12 +115,6 @@ class HttpServer:
         listening: socket.socket | None = None,
         render_error: RenderError = plain_error,
     ) -> None:
-        """Create the server; nothing listens before start().
-
-        ``max_body``: Bytes of a request's body. ``shutdown_s``: Seconds that requests in progress may take after
-        stop(). ``tls``: Certificate loader, see TlsAdapter. ``reuse_port``: Several processes share the address.
-        ``listening``: Socket that already listens on it.
-        """
         self._listener = listener = _Listener(
             (host, port),
             application,
@@ -154,7 +145,6 @@ class HttpServer:
         self._thread.start()
 
     def reset(self) -> None:
-        """Read the certificate again; raises BadConfiguration and keeps the previous one."""
         if self._tls is not None:
             self._tls.reload()
 

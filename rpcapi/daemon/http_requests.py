@@ -19,14 +19,14 @@ from rpcapi.daemon.timed_sockets import make_file
 
 LOG = log.getLogger(__name__)
 
-HEADER_SECONDS = 10  # for a request header, from its first byte
-BODY_SECONDS = 60  # for the body
-# For the rest of a header or body while half of the threads already wait for other rests.
+HEADER_SECONDS = 10  # for a header, from its first byte
+BODY_SECONDS = 60
+# For the rest of a request, while half of the threads already wait for incomplete requests.
 CROWDED_HEADER_SECONDS = 0.01
 CROWDED_BODY_SECONDS = 0.1
-LINGER_SECONDS = 1  # to read the rest of a refused request
-ANSWER_SECONDS = 60  # for the client to take the answer
-FIRST_ERROR = 400  # HTTP status
+LINGER_SECONDS = 1  # to discard the rest of a refused request
+ANSWER_SECONDS = 60  # for the client to read the response
+FIRST_ERROR = 400
 
 
 class BodyTooLarge(Exception):
@@ -46,7 +46,6 @@ class _Request(cheroot.server.HTTPRequest):
     header_reader = _HeaderReader()
 
     def parse_request(self) -> None:
-        """Read the header; the application reads the body."""
         self.conn.rfile.raw.deadline = time.monotonic() + HEADER_SECONDS
         head = self.conn.rfile.read_head()
         if head is None:
@@ -62,7 +61,7 @@ class _Request(cheroot.server.HTTPRequest):
 
     @contextlib.contextmanager
     def waiting_for_rest(self, crowded_seconds: float) -> Iterator[None]:
-        """Wait for the rest of the request; at most half of the threads may, others only ``crowded_seconds``."""
+        """Wait for the rest of the request: at most half of the threads, others only ``crowded_seconds``."""
         reader = self.conn.rfile.raw
         may_wait = self.server.incomplete_requests.acquire(blocking=False)
         if not may_wait:
@@ -76,7 +75,7 @@ class _Request(cheroot.server.HTTPRequest):
                 self.server.incomplete_requests.release()
 
     def read_request_headers(self) -> bool:
-        """Read the header fields; refuse a body with two lengths, because a proxy may have used the other one."""
+        """Refuse a body with two lengths, because a proxy may have used the other one."""
         if not super().read_request_headers():  # type: ignore[no-untyped-call]
             return False
         if self.chunked_read and b"Content-Length" in self.inheaders:
@@ -85,7 +84,7 @@ class _Request(cheroot.server.HTTPRequest):
         return True
 
     def send_headers(self) -> None:
-        """Start the answer; close the connection afterwards if part of the body is unread."""
+        """Start the response; close the connection after it if part of the body is unread."""
         now = time.monotonic()
         self.conn.has_unread |= self.conn.rfile.raw.deadline <= now or (self.chunked_read and not self.rfile.closed)
         # Otherwise cheroot reads the rest of an unwanted body before it answers.
@@ -121,10 +120,7 @@ class Connection(cheroot.server.HTTPConnection):
         self._poll.register(sock, select.POLLIN)
 
     def communicate(self) -> bool:
-        """Serve consecutive requests; return whether to keep the connection open.
-
-        Otherwise each request would pass through two threads: cheroot's selector and the next free one.
-        """
+        """Serve consecutive requests without cheroot's selector in between; return whether to stay open."""
         while super().communicate():  # type: ignore[no-untyped-call]
             if not self.server.await_request(self._poll):
                 return True

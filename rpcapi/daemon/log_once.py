@@ -5,7 +5,7 @@ import os
 
 
 class ProcessOnceFlag:
-    """Flag created before the forks that exactly one process can acquire: the only byte of a pipe without writers."""
+    """Flag that exactly one of the processes forked later can acquire: the only byte of a pipe."""
 
     def __init__(self) -> None:
         self._reader, writer = os.pipe()
@@ -13,5 +13,5 @@ class ProcessOnceFlag:
         os.close(writer)
 
     def acquire(self) -> bool:
-        """Acquire the flag; return False if it was acquired before."""
+        """Return True in the first caller only."""
         return bool(os.read(self._reader, 1))

@@ -19,11 +19,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def setup(conf: cfg.ConfigOpts, prog: str, version: str) -> None:
-    """Set up logging to standard error, journal, syslog or a file.
-
-    Workers repeat it after the fork, because handlers created before the patch hold native locks. Raises
-    BadConfiguration.
-    """
+    """Set up logging; workers repeat it after patching, to replace native locks. Raises BadConfiguration."""
     if not (conf.log_file or conf.log_dir or conf.use_journal or conf.log_config_append):
         # oslo.log would default to standard output, which is for a program's results.
         conf.set_override("use_stderr", True)

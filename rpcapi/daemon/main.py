@@ -28,14 +28,9 @@ def run(
 ) -> int:
     """Run the daemon ``prog`` until it is stopped; return the exit status.
 
-    Args:
-        make_service: Factory as ``package.module:function``.
-        workers: Returns the number of workers for a configuration.
-        check: Raises BadConfiguration for values that option types do not exclude.
-        uses_bus: False for daemons without a bus, which always have native threads.
-
-    The status is 0 after a clean drain, 78 after a bad configuration (one line on standard error), 70 if a worker
-    failed.
+    ``make_service`` is the factory as ``package.module:function``. ``check`` raises BadConfiguration for values that
+    option types do not exclude. Without ``uses_bus``, threads are always native. The status is 0 after a clean drain,
+    78 after a bad configuration (one line on standard error), 70 if a worker failed.
     """
     notifier = Notifier.from_environment()
     try:

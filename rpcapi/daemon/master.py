@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Master process: supervises one worker per slot, forwards signals, and notifies the service manager.
 
-oslo.service's launchers differ: with native threads SIGHUP replaces the workers without a reset() and READY precedes
-serving; neither gives workers a stable index or detects hung ones. The service protocol is the same.
+oslo.service's launchers give workers no stable index, detect no hung ones, and report READY before workers serve.
 """
 
 import selectors
@@ -21,7 +20,7 @@ from rpcapi.daemon.slot import Slot
 LOG = log.getLogger(__name__)
 
 TICK = 0.5
-# Each tick of a start extends systemd's start timeout by these seconds; a broker may be away for long.
+# Seconds by which each tick extends systemd's start timeout, because a broker may be away for long.
 START_EXTENSION = 30.0
 # Seconds after which a reload is reported as finished, even if a worker's reset() takes longer.
 RELOAD_LIMIT = 10.0
@@ -55,7 +54,7 @@ class Master:
         self._status = ""
 
     def run(self) -> int:
-        """Supervise until the stop; return the exit status, 0 after a clean drain."""
+        """Supervise until all workers have stopped; return the exit status."""
         while True:
             now = time.monotonic()
             self._notifier.alive(now)

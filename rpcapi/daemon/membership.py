@@ -9,7 +9,7 @@ from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 
 
 class Membership(Periodic):
-    """Thread that renews memberships, named as in the scheduler; warns once while renewals fail."""
+    """Thread that renews the memberships of ``services``; warns once while renewals fail."""
 
     def __init__(self, group: CoordinationGroup, services: Sequence[str]) -> None:
         self._coordinators = [Coordinator(group, name) for name in services]
@@ -21,6 +21,6 @@ class Membership(Periodic):
                 coordinator.renew_membership()
 
     def _leave(self) -> None:
-        """Let all members leave in parallel; each may take its full time limit during an outage."""
+        """Leave in parallel, because each member may take its full time limit during an outage."""
         with ThreadPoolExecutor(len(self._coordinators)) as pool:
             list(pool.map(Coordinator.close, self._coordinators))

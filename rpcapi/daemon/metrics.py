@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prometheus metrics of services, aggregated over the daemon's workers.
+"""Prometheus metrics of services, aggregated over the daemon's workers; docs/metrics.md lists them.
 
-Declare them at module level in modules that only workers import, because the framework sets the metrics folder just
-before it imports the service. Names begin with ``gantt_`` and the subsystem; docs/metrics.md lists them all.
+Declare them at module level in modules that only workers import: the metrics folder is set just before that.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ Across = Literal["sum", "max", "min", "all"]
 
 
 class Declaration(NamedTuple):
-    """A metric; ``across`` says how a gauge's values of several workers are combined."""
+    """Declared metric; ``across`` combines a gauge's values of several workers."""
 
     name: str
     type: Literal["counter", "gauge", "histogram"]
@@ -42,10 +41,7 @@ def counter(name: str, text: str, labels: Sequence[str] = ()) -> prometheus_clie
 
 
 def gauge(name: str, text: str, labels: Sequence[str] = (), across: Across = "sum") -> prometheus_client.Gauge:
-    """Declare a gauge; a dead worker's value is dropped.
-
-    ``across`` combines the workers' values: sum, max, min, or all (one per worker, with its index as label ``pid``).
-    """
+    """Declare a gauge without dead workers' values; ``across`` "all" gives each worker a label ``pid``."""
     declarations.append(Declaration(PREFIX + name, "gauge", text, labels, across))
     live: Any = f"live{across}"
     return prometheus_client.Gauge(PREFIX + name, text, labels, multiprocess_mode=live)
@@ -54,6 +50,5 @@ def gauge(name: str, text: str, labels: Sequence[str] = (), across: Across = "su
 def histogram(
     name: str, text: str, labels: Sequence[str] = (), buckets: Sequence[float] = TIME_BUCKETS
 ) -> prometheus_client.Histogram:
-    """Declare a histogram; the default buckets are in seconds."""
     declarations.append(Declaration(PREFIX + name, "histogram", text, labels))
     return prometheus_client.Histogram(PREFIX + name, text, labels, buckets=buckets)

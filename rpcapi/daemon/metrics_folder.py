@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folder of the workers' metrics, in prometheus_client's multi-process format.
 
-Files are named by worker index instead of process id: a respawned worker continues its predecessor's counters, and
-there are never more files than workers.
+Files are named by worker index, not process id, so that a respawned worker continues its predecessor's counters.
 """
 
 import contextlib
@@ -17,7 +16,7 @@ from rpcapi import errors
 
 @contextlib.contextmanager
 def shared_folder(configured: str) -> Iterator[Path]:
-    """Yield an empty folder of mode 0700; at exit remove its metrics, or all if private. Raises BadConfiguration."""
+    """Yield an empty folder; at exit remove its metrics, or all of a private folder. Raises BadConfiguration."""
     try:
         if configured:
             path = Path(configured)
@@ -45,7 +44,7 @@ def _remove_metric_files(path: Path) -> None:
 
 
 def use_folder(path: Path, index: int) -> None:
-    """Store this process's metrics in ``path`` as worker ``index``; call it before any metric is declared."""
+    """Store this process's metrics as worker ``index``; call it before any metric is declared."""
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(path)
     # prometheus_client reads the variable on import.
     from prometheus_client import values  # noqa: PLC0415
@@ -54,6 +53,6 @@ def use_folder(path: Path, index: int) -> None:
 
 
 def remove_gauges(path: Path, index: int) -> None:
-    """Remove the gauges of a dead worker; its counters remain."""
+    """Remove a dead worker's gauges and keep its counters."""
     for file in path.glob(f"gauge_live*_{index}.db"):
         file.unlink(missing_ok=True)

@@ -7,20 +7,17 @@ import time
 
 
 class Notifier:
-    """Sender of the daemon's state to systemd, if there is a notification socket.
-
-    oslo.service's notifier sends READY before a worker serves and has no watchdog.
-    """
+    """Sender of the daemon's state to systemd; oslo.service's sends READY too early and has no watchdog."""
 
     def __init__(self, address: str = "", watchdog: float = 0.0) -> None:
-        """``address``: Datagram socket ('@' begins an abstract one). ``watchdog``: Timeout in seconds."""
+        """``address``: Datagram socket, '@' for an abstract one, or empty. ``watchdog``: Seconds, 0 for none."""
         self._address = "\0" + address[1:] if address.startswith("@") else address
         self._watchdog_interval = watchdog / 3
         self._watchdog_sent_at = 0.0
 
     @classmethod
     def from_environment(cls) -> "Notifier":
-        """Take the manager's variables out of the environment, so that no worker notifies for the master."""
+        """Take systemd's variables out of the environment, so that no worker notifies for the master."""
         address = os.environ.pop("NOTIFY_SOCKET", "")
         watchdog = float(os.environ.pop("WATCHDOG_USEC", "0")) / 1e6
         for_pid = os.environ.pop("WATCHDOG_PID", "")
@@ -29,11 +26,10 @@ class Notifier:
         return cls(address, watchdog)
 
     def starting(self, status: str, extend: float) -> None:
-        """Report a start in progress that may take another ``extend`` seconds."""
+        """Extend the start timeout by ``extend`` seconds."""
         self._send(f"EXTEND_TIMEOUT_USEC={int(extend * 1e6)}", f"STATUS={status}")
 
     def ready(self, status: str) -> None:
-        """Report that every worker serves, after a start or reload."""
         self._send("READY=1", f"STATUS={status}")
 
     def status(self, status: str) -> None:

@@ -52,7 +52,7 @@ METRICS: list[cfg.Opt] = [
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     conf.register_opts(DAEMON)
-    # By name: copies of one OptGroup share registered and overridden options across all configurations.
+    # By name: a shared OptGroup would carry options and overrides from one ConfigOpts to the next.
     conf.register_opts(METRICS, group=METRICS_GROUP.name)
 
 

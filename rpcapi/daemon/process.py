@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forking of workers, and signals as bytes on a socket, for native and green processes alike."""
+"""Forks of workers, and signals as bytes on a socket, for native and green processes."""
 
 import os
 import signal
@@ -14,10 +14,9 @@ EX_CONFIG = 78
 
 
 def fork(child: Callable[[], int]) -> int:
-    """Fork and return the pid; the child runs ``child`` and exits with its result.
+    """Fork and return the pid; the child exits with the result of ``child``.
 
-    Handled signals are blocked across the fork and the child starts with default handlers; SignalSocket unblocks the
-    signals.
+    Handled signals stay blocked in the child until its SignalSocket unblocks them.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -40,7 +39,7 @@ def fork(child: Callable[[], int]) -> int:
 
 
 class SignalSocket:
-    """Signals as bytes, read in order; unlike an event, a byte on a socket wakes eventlet's hub."""
+    """Received signals as bytes, in order; unlike an event, a socket wakes eventlet's hub."""
 
     def __init__(self, signals: Iterable[signal.Signals]) -> None:
         self.reader, self._writer = socket.socketpair()
@@ -54,7 +53,6 @@ class SignalSocket:
         self._writer.send(bytes([number]))
 
     def read(self) -> bytes:
-        """Wait for at least one signal; return the received numbers in order."""
         return self.reader.recv(64)
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ def redact(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formatter that wraps another formatter and redacts; project and user are '-' outside of requests."""
+    """Formatter that redacts the output of ``inner``; outside of requests, project and user are '-'."""
 
     def __init__(self, inner: logging.Formatter) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def redact_handlers() -> None:
-    """Wrap the formatters of all current handlers. Idempotent."""
+    """Wrap the formatters of all existing handlers. Idempotent."""
     loggers = [logging.getLogger(), *(logging.getLogger(name) for name in logging.root.manager.loggerDict)]
     for handler in {handler for logger in loggers for handler in logger.handlers}:
         if not isinstance(handler.formatter, RedactingFormatter):

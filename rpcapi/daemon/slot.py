@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The master's state of one worker process: none, starting, serving or hung."""
+"""The master's record of one worker process: none, starting, serving or hung."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ STACK_DUMP_SECONDS = 2.0
 
 
 class Slot:
-    """Supervisor of at most one process of a role; callers pass all times, in monotonic seconds."""
+    """Supervisor of at most one process of a role; callers pass times in monotonic seconds."""
 
     def __init__(self, role: worker.WorkerRole) -> None:
         self.role = role
@@ -63,7 +63,6 @@ class Slot:
         LOG.info("%s is process %d", self.role.name, self.pid)
 
     def read_channel(self, now: float) -> None:
-        """Read the worker's messages; end_if_hung() judges its silence."""
         assert self.channel is not None  # noqa: S101 - only a slot with a process is read
         try:
             messages = self.channel.recv(4096)
@@ -83,7 +82,7 @@ class Slot:
                 os.kill(self.pid, signo)
 
     def end_if_hung(self, now: float, limit: float) -> None:
-        """End a process that was silent for ``limit`` seconds: SIGABRT dumps its stacks, then SIGKILL."""
+        """End a process that is silent for ``limit`` seconds: SIGABRT dumps its stacks, then SIGKILL."""
         if not self.serving:
             limit = max(limit, START_LIMIT)
         if not self.pid or now - self._last_contact < limit:
@@ -96,7 +95,7 @@ class Slot:
             self.signal(signal.SIGKILL)
 
     def reap(self) -> int | None:
-        """Return the exit status, or minus the signal, of an ended process; None if there is none."""
+        """Return the exit status of an ended process, or minus its signal; None if no process has ended."""
         if not self.pid:
             return None
         pid, status = os.waitpid(self.pid, os.WNOHANG)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State report of a worker on standard error after SIGUSR2: threads, sections of its service, configuration.
-
-oslo.config masks secret options; other password-like text is masked as in logs.
-"""
+"""State report of a worker on standard error after SIGUSR2; secrets are masked as in logs."""
 
 import io
 import logging
@@ -41,12 +38,12 @@ def text(name: str, conf: cfg.ConfigOpts) -> str:
 def _described(describe: Describe) -> list[str]:
     try:
         return [f"{key}: {value}" for key, value in describe().items()]
-    except Exception as why:  # the rest of the report is needed all the more
+    except Exception as why:  # one failing section must not hide the others
         return [f"cannot be described: {why!r}"]
 
 
 def _stacks() -> Iterator[str]:
-    # Native threads only: under eventlet, the green thread that writes the report.
+    # Under eventlet this is only the green thread that writes the report.
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     for ident, frame in _frames().items():
         yield f"Thread {names.get(ident, ident)}:"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Socket files with a deadline, however slowly the client sends or receives."""
+"""Socket files with a deadline, even if the client sends or receives slowly."""
 
 import _pyio
 import contextlib
@@ -17,12 +17,12 @@ LOG = log.getLogger(__name__)
 
 END_OF_HEAD = b"\r\n\r\n"
 
-READ_BYTES = 8192  # bytes per read; below the maximum of a header, which is enforced only for headers in pieces
+READ_BYTES = 8192  # bytes per read, below the header limit, which cheroot enforces only without read_head()
 IDLE_SECONDS = 30  # until a connection without a request, or stalled in one, is closed
 
 
 class TimedSocket(socket.SocketIO):
-    """Socket file that can be read or written until ``deadline``, in monotonic seconds."""
+    """Socket file that raises TimeoutError after ``deadline``, in monotonic seconds."""
 
     def __init__(self, connection: socket.socket, mode: str) -> None:
         super().__init__(connection, "rb" if "r" in mode else "wb")
@@ -30,21 +30,19 @@ class TimedSocket(socket.SocketIO):
         self.deadline = time.monotonic() + IDLE_SECONDS
 
     def readinto(self, buffer: bytearray) -> int | None:  # type: ignore[override]
-        """Read available bytes; raises TimeoutError."""
         with self._limited():
             return super().readinto(buffer)
 
     def write(self, data: bytes) -> int | None:  # type: ignore[override]
-        """Write as much as the client takes; raises TimeoutError."""
         with self._limited():
             return super().write(data)
 
     @contextlib.contextmanager
     def _limited(self) -> Iterator[None]:
-        """Limit socket operations to the time until the deadline; after a timeout no time is left."""
+        """Limit an operation to the deadline; after a timeout all later ones fail."""
         remaining = self.deadline - time.monotonic()
         if remaining <= 0:
-            raise TimeoutError("timed out")  # the server recognizes timeouts by this text
+            raise TimeoutError("timed out")  # cheroot recognizes timeouts by this text
         self._connection.settimeout(min(remaining, IDLE_SECONDS))
         try:
             yield
@@ -71,7 +69,7 @@ class TimedReader(StreamReader):
         return len(private._read_buf) - int(private._read_pos)
 
     def read_head(self) -> bytes | None:
-        """Read a request header including its last line; None, without reading, if it is not complete in the buffer."""
+        """Read a request header that is complete in the buffer, otherwise return None and read nothing."""
         end = self.peek(1).find(END_OF_HEAD)
         return None if end < 0 else bytes(self.read(end + len(END_OF_HEAD)))  # type: ignore[no-untyped-call]
 
@@ -93,7 +91,6 @@ class TimedWriter(StreamWriter):
 
 
 def make_file(connection: socket.socket, mode: str, size: int) -> TimedReader | TimedWriter:
-    """Return the reader or writer of a connection, with a buffer of at most READ_BYTES."""
     return (TimedReader if "r" in mode else TimedWriter)(connection, mode, min(size, READ_BYTES))
 
 

@@ -10,10 +10,7 @@ LOG = log.getLogger(__name__)
 
 
 def warn(conf: cfg.ConfigOpts) -> None:
-    """Log each unknown option in the files of ``conf``, at a lower level if its section may belong to another daemon.
-
-    Call it when the service serves, because libraries register options on first use.
-    """
+    """Log unknown options; call it when the service serves, because libraries register options on first use."""
     for path in configuration.files(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         try:

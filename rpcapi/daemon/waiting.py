@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for unreachable dependencies, such as broker or Redis at start."""
+"""Waits for dependencies that are unreachable at start, such as broker or Redis."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class ShutdownRequested(Exception):
-    """Raised when the service is stopped before the dependency became reachable."""
+    """Raised when the service is stopped while a dependency is unreachable."""
 
 
 def wait_for(
@@ -25,11 +25,7 @@ def wait_for(
     first_pause: float = 0.5,
     max_pause: float = 15.0,
 ) -> Result:
-    """Call ``probe`` until it raises none of ``retry_on`` and return its result; each failure is one log line.
-
-    Pauses grow from ``first_pause`` to ``max_pause`` seconds, with jitter so that workers do not call in lockstep.
-    Raises ShutdownRequested as soon as ``stopping`` is set.
-    """
+    """Call ``probe`` until it succeeds and return its result; raises ShutdownRequested once ``stopping`` is set."""
 
     def log_retry(state: tenacity.RetryCallState) -> None:
         if state.outcome is not None and state.next_action is not None:

@@ -32,14 +32,7 @@ _START_ENDED = 0
 
 @dataclass(frozen=True)
 class WorkerRole:
-    """Role of a worker process.
-
-    Attributes:
-        name: Name in logs.
-        prepare: First call in the child: monkey-patching, logs, metrics folder.
-        make: Imports and creates the service.
-        on_serving: Called after the service has started.
-    """
+    """Role of a worker process: ``prepare`` patches the child and sets up logs, then ``make`` creates the service."""
 
     name: str
     index: int
@@ -49,10 +42,7 @@ class WorkerRole:
 
 
 class Worker:
-    """Runner of one service from start to drain; the master has the other end of ``channel``.
-
-    Of the workers with the same configuration error, only the one that acquires ``once_flag`` logs it.
-    """
+    """Runner of one service from start to drain; ``once_flag`` lets only one worker log a common error."""
 
     def __init__(
         self, conf: cfg.ConfigOpts, role: WorkerRole, channel: socket.socket, once_flag: ProcessOnceFlag | None = None

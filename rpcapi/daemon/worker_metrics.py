@@ -13,10 +13,7 @@ _merge: Any = MultiProcessCollector.merge
 
 
 class WorkerMetrics(Collector):
-    """Collector of the metrics in ``folder`` while workers start and die.
-
-    Skips empty files, which a starting worker creates and prometheus_client cannot read.
-    """
+    """Collector of metrics in ``folder``; skips the empty files of starting workers, which cannot be read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
