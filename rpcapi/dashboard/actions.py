@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host changes that operators request on a page, if [dashboard] actions allows them."""
+"""Host actions on the dashboard's pages, if [dashboard] actions allows them."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from rpcapi.resources import names
 LOG = log.getLogger(__name__)
 MAX_REASON = 200  # characters
 MAX_DRAINS = 4  # concurrent drains
-# Message on the host's page after an action, by the word in its URL.
+# Messages on the host's page by URL parameter ``done``.
 DONE = {
     "enabled": "The host is enabled.",
     "disabled": "The host is disabled.",
@@ -27,7 +27,7 @@ DONE = {
     "fenced": "The host is fenced: its claims have ended.",
 }
 SHOWN_FAILURES = 5
-DRAIN_SECONDS = 300.0  # a drain's wait for its next server
+DRAIN_SECONDS = 300.0  # of a drain, for its next server
 
 
 class HostActions:
@@ -40,12 +40,12 @@ class HostActions:
             "fence": self._fence,
         }
         self._draining: set[str] = set()
-        # Result of each service host's last drain, for its page.
+        # By service host, for its page.
         self.drain_results: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def change(self, request: PageRequest, name: str) -> Page | Response:
-        """Perform the action requested by a host's form, and show the host again."""
+        """Perform the action of a host's form, then redirect to the host's page."""
         if not request.login.person.may_act:
             return Page("error.html", {"status": 403, "why": f"{request.login.person.name} may not change hosts."}, 403)
         host = self._cluster.hosts.get().find(name)
@@ -85,7 +85,7 @@ class HostActions:
         return "draining"
 
     def _run_drain(self, session: Session, host: str) -> None:
-        """Drain a host. All state is in the records, so an interrupted drain can be repeated."""
+        """Drain a host. Migration records are the only state, so an interrupted drain can be repeated."""
         try:
             result = draining.drain(session, host, lambda total: tqdm(total=total, disable=True), timeout=DRAIN_SECONDS)
             for failure in result.failures:

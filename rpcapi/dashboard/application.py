@@ -82,7 +82,7 @@ class Dashboard:
         response = self._answer(request)
         for name, value in self._headers.items():
             response.headers.setdefault(name, value)
-        # WebOb would make it absolute, with the scheme and name under which a proxy calls this server.
+        # WebOb would prepend the scheme and name under which a proxy calls this server.
         location = response.headers.pop("Location", None)
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
@@ -196,7 +196,7 @@ def _redirect(location: str) -> Response:
 
 
 def _local(target: str) -> str:
-    """Return a local path as redirect target, "/" for anything else: the link may be forged."""
+    """Return ``target`` if it is a local path, otherwise "/": the link may be forged."""
     is_local = target.startswith("/") and not target.startswith(("//", "/\\"))
     return target if is_local and target.isascii() and target.isprintable() else "/"
 
@@ -208,7 +208,7 @@ def _require_form(request: Request) -> None:
 
 
 def _require_same_origin(request: Request) -> None:
-    """Raise BadInput for a form of another site; browsers that send no origin rely on the CSRF token."""
+    """Raise BadInput for a form of another site; without an origin, the CSRF token protects."""
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
     if site is not None:
         is_same = site in ("same-origin", "none")

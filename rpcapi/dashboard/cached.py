@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that are read again on demand after an interval."""
+"""Cache of a value that is read again on demand after an interval."""
 
 import threading
 import time
@@ -10,10 +10,9 @@ Value = TypeVar("Value")
 
 
 class Cached(Generic[Value]):
-    """Shared value; ``latest`` is the last one read, None at first.
+    """Shared value, read again after ``seconds``; other requests get the previous one during a read.
 
-    During a read other requests get the previous value, and wait only without one. A failure is raised to all requests
-    until the interval has passed, so that not every request calls a hanging service.
+    A failure is raised to all requests for the same time, so that not every request calls a hanging service.
     """
 
     def __init__(self, read: Callable[[], Value], seconds: float) -> None:
@@ -25,7 +24,6 @@ class Cached(Generic[Value]):
         self._read_at = -seconds
 
     def get(self) -> Value:
-        """Return a value not older than the interval, or the previous one during a read; raises errors of ``read``."""
         previous = self.latest
         if not self._lock.acquire(blocking=previous is None):
             assert previous is not None  # noqa: S101 - otherwise it was waited for

@@ -14,15 +14,15 @@ from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.cached import Cached
 from rpcapi.resources import names
 
-USER = "gantt-dashboard"  # user of calls on behalf of all requests
-MOST_CLAIMS = 20_000  # maximum claims of Placement API clients to search for a host's
-MOST_IN_FLIGHT = 1000  # maximum shown claims in flight per partition
-MOST_MIGRATIONS = 500  # maximum shown ended migrations; running ones are all shown
+USER = "gantt-dashboard"  # user of shared reads
+MOST_CLAIMS = 20_000  # claims of Placement API clients to search for a host's
+MOST_IN_FLIGHT = 1000  # shown claims in flight per partition
+MOST_MIGRATIONS = 500  # shown ended migrations; running ones are all shown
 PREPARED = "prepared"
 
 
 class ClaimsInFlight(NamedTuple):
-    """Claims that their hosts have not confirmed; ``is_complete``: the list is not truncated."""
+    """Claims that their hosts have not confirmed; incomplete if truncated or if a store does not answer."""
 
     claims: Sequence[Mapping[str, Any]]
     is_complete: bool
@@ -48,21 +48,19 @@ class CachedCluster:
         self.refresh_interval = refresh_interval
 
     def migrations(self) -> Sequence[Any] | None:
-        """Return migrations, running ones first, then the newest; None if no conductor or its store answers."""
+        """Return migrations, running ones first, then the newest; None without an answer."""
         try:
             return self._migrations.get()
         except NO_ANSWER:
             return None
 
     def progress(self) -> Mapping[str, CopyProgress]:
-        """Return copy progress by migration uuid; empty if it cannot be read."""
         try:
             return self._progress.get()
         except NO_ANSWER:
             return {}
 
     def claims_on(self, host: host_list.Host) -> list[Mapping[str, Any]]:
-        """Return the current claims of one host, including claims of Placement API clients."""
         session = self._reader()
         claims = [] if names.is_api_provider(host.id) else list(session.list_claims(host.partition, host=host.id))
         of_clients = session.list_claims(host.partition, host=names.API_HOST)
@@ -107,7 +105,7 @@ class CachedCluster:
         return [*under_way, *ended[:MOST_MIGRATIONS]]
 
     def _reader(self) -> Session:
-        """Return a session for shared reads, with one attempt: pages must not wait for a service."""
+        """Return a session with one attempt per call: pages must not wait for a service."""
         return self._session.for_request(USER, attempts=1)
 
 

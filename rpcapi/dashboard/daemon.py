@@ -17,7 +17,6 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if options of the bus or the dashboard are invalid."""
     transport.check(conf)
     dashboard.check(conf)
 

@@ -14,12 +14,12 @@ PAGE = 100
 MOST_PAGES = 50  # per read
 MOST = 10_000  # newest decisions per partition
 SELECTED, REFUSED = "selected", "refused"
-LARGEST_REASONS = 6  # with colours of their own in the chart; others share one
+LARGEST_REASONS = 6  # refusal reasons with a colour of their own
 OTHERS = "other reasons"
 
 
 class DecisionSummary(NamedTuple):
-    """Summary of a decision for lists; ``reasons`` has the number of hosts rejected by each filter."""
+    """Summary of a decision; ``reasons`` counts the hosts that each filter rejected."""
 
     request_id: str
     partition: str
@@ -32,7 +32,7 @@ class DecisionSummary(NamedTuple):
 
 
 class DecisionLog(NamedTuple):
-    """Decisions of a partition in an epoch, oldest first. The last page, after ``marker``, is read again."""
+    """Decisions of a partition in an epoch, oldest first. The page after ``marker`` is read again."""
 
     epoch: int
     marker: str | None = None
@@ -44,7 +44,7 @@ class DecisionLog(NamedTuple):
         yield from self.last_page
 
     def read_new(self, session: Session, partition: str) -> "DecisionLog":
-        """Return the log with later decisions, up to MOST_PAGES pages; the next call continues."""
+        """Extend the log by up to MOST_PAGES pages; the next call continues."""
         marker, complete = self.marker, collections.deque(self.complete, MOST)
         for _ in range(MOST_PAGES):
             page = session.call(session.scheduler.list_decisions, partition, marker, PAGE)
@@ -59,10 +59,7 @@ class DecisionLog(NamedTuple):
 def read(
     session: Session, partitions: objects.PartitionList, previous: Mapping[str, DecisionLog] | None
 ) -> dict[str, DecisionLog]:
-    """Return the decisions by partition, earlier and new ones; partitions without a store keep their log.
-
-    After a new epoch, or if the store does not know the marker, the log is read from its beginning.
-    """
+    """Extend each partition's log; start over after a new epoch or an unknown marker."""
     logs: dict[str, DecisionLog] = {}
     for name, epoch in zip(partitions.names, partitions.epochs, strict=True):
         log = (previous or {}).get(name, DecisionLog(epoch))
@@ -83,7 +80,7 @@ def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "") -> lis
 
 
 def refusals(logs: Mapping[str, DecisionLog]) -> list[DecisionSummary]:
-    """Return the last refusal of each unplaced request, newest first: partitions and retries record a refusal each."""
+    """Return the last refusal of each unplaced request, newest first; partitions and retries record one each."""
     last: dict[str, DecisionSummary] = {}
     placed_ids: set[str] = set()
     for log in logs.values():
@@ -100,12 +97,12 @@ def refusals(logs: Mapping[str, DecisionLog]) -> list[DecisionSummary]:
 
 
 def known_since(logs: Mapping[str, DecisionLog]) -> int | None:
-    """Return the time since which the decisions of all partitions are known; None without decisions."""
+    """Return the time from which the decisions of all partitions are known."""
     return max((item.at_ms for log in logs.values() for item in itertools.islice(log.decisions(), 1)), default=None)
 
 
 class RefusalChart(NamedTuple):
-    """Refused requests over time: start of each bar, and counts in the order of ``reasons``."""
+    """Refused requests over time; a bar is (start, counts in the order of ``reasons``)."""
 
     reasons: Sequence[str]
     bar_ms: int
@@ -120,7 +117,6 @@ class RefusalChart(NamedTuple):
 
 
 def chart(refused: Iterable[DecisionSummary], now_ms: int, minutes: int, bars: int = 60) -> RefusalChart:
-    """Chart the refused requests of the last ``minutes``, each under its main reason."""
     bar_ms = max(1, minutes * 60_000 // bars)
     start = now_ms - bars * bar_ms
     entries = [
@@ -137,7 +133,7 @@ def chart(refused: Iterable[DecisionSummary], now_ms: int, minutes: int, bars: i
 
 
 def main_reason(decision: DecisionSummary) -> str:
-    """Return the reason that rejected the most hosts; without one, the text of the refusal."""
+    """Return the reason that rejected the most hosts, otherwise the refusal's text."""
     if not decision.reasons:
         return decision.why or "no reason recorded"
     return max(decision.reasons, key=lambda reason: (decision.reasons[reason], reason))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lag of each daemon's workers behind the store, from the daemons' metrics."""
+"""Replica lag of each daemon's workers, from the daemons' metrics."""
 
 import http.client
 import itertools
@@ -20,7 +20,7 @@ LAG, SILENCE, EPOCH = "gantt_replica_lag_entries", "gantt_replica_silence_second
 
 
 class ReplicaLag(NamedTuple):
-    """State of one worker in one partition; ``why`` is the error of a daemon that did not answer."""
+    """Lag of one worker in one partition; ``why`` is the error of a daemon that did not answer."""
 
     daemon: str
     worker: str = ""
@@ -34,7 +34,7 @@ class ReplicaLag(NamedTuple):
 class Exporters:
     def __init__(self, urls: Sequence[str], refresh_interval: float) -> None:
         self._urls = urls
-        # One entry per worker and partition, or one for a daemon that does not answer.
+        # Also one entry per daemon that does not answer.
         self.replica_lags = Cached(self._read, refresh_interval)
 
     def _read(self) -> Sequence[ReplicaLag]:

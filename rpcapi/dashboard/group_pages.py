@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page of server groups, with their creation and deletion if [dashboard] actions allows them."""
+"""Page of server groups, with creation and deletion if [dashboard] actions allows them."""
 
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from rpcapi.resources.claims import GroupPolicy
 LOG = log.getLogger(__name__)
 MAX_ROWS = 500
 MAX_LIMIT = 1_000_000  # members on one node
-# Message after an action, by the word in its URL.
+# Messages by URL parameter ``done``.
 DONE = {"created": "The group is created.", "deleted": "The group is deleted."}
 
 
@@ -41,7 +41,6 @@ class GroupPages:
         return Page("groups.html", values)
 
     def change(self, request: PageRequest) -> Page | Response:
-        """Perform the action that a form requests, and show the groups again."""
         person = request.login.person
         if not person.may_act:
             return Page("error.html", {"status": 403, "why": f"{person.name} may not change server groups."}, 403)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data of the heat map, in columns: a few hundred kilobytes for 10,000 hosts."""
+"""Heat map data as columns, which take a few hundred kilobytes for 10,000 hosts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +11,7 @@ UNGROUPED = "-"  # hosts without zone or aggregate
 
 
 def document(hosts: Sequence[Host], resource_class: str, group_by: str) -> dict[str, Any]:
-    """Return names, states (indexes into ``states``), amounts, and host indexes by group.
-
-    ``group_by`` is "zone", "aggregate", "partition" or "" (one group). A host belongs to each of its groups.
-    """
+    """Return columns by host, and host indexes by ``group_by``: zone, aggregate, partition, or "" for one group."""
     amounts = [host.amounts.get(resource_class, NONE) for host in hosts]
     groups: dict[str, list[int]] = {}
     for place, host in enumerate(hosts):

@@ -16,12 +16,12 @@ from rpcapi.resources import names
 # States of a host, the worst last. Only UP accepts new servers.
 DISABLED, AWAITED = "disabled", "awaiting audit"
 STATES = (UP, DISABLED, AWAITED, DUPLICATE, TOO_OLD, DOWN)
-# Shown first if present; others follow by name.
+# First in lists; others follow by name.
 FIRST_CLASSES = ("VCPU", "PCPU", "MEMORY_MB", "DISK_GB")
 
 
 class Amounts(NamedTuple):
-    """Used amount and capacity of one resource class, in its units."""
+    """Used amount and capacity of one resource class."""
 
     used: int
     capacity: int
@@ -29,7 +29,7 @@ class Amounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProviderSummary:
-    """Resource provider; ``parent`` is the id of its parent."""
+    """Resource provider; ``parent`` is a provider id."""
 
     id: str
     name: str
@@ -40,7 +40,7 @@ class ProviderSummary:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A node of an agent, or a root provider of the Placement API; ``amounts`` cover its whole tree."""
+    """Node of an agent, or root provider of the Placement API; ``amounts`` cover its whole tree."""
 
     id: str
     name: str
@@ -56,10 +56,9 @@ class Host:
 
 
 class PartitionHosts(NamedTuple):
-    """Hosts of one partition at a log position (epoch and number).
+    """Hosts and services of one partition at a log position (epoch, number).
 
-    ``providers``: Provider tree of each host by host id, root first. ``services``: Documents of service hosts and other
-    services by name. ``is_stale``: The partition's store does not answer now.
+    ``providers``: Provider tree by host id, root first. ``is_stale``: The partition's store does not answer now.
     """
 
     log_position: tuple[int, int] = (0, 0)
@@ -84,22 +83,19 @@ class HostList:
 
     @property
     def stale(self) -> list[str]:
-        """Partitions whose stores do not answer, with data of an earlier read."""
+        """Partitions with data of an earlier read, because their stores do not answer."""
         return [name for name, part in self.partitions.items() if part.is_stale]
 
     def tree(self, host: Host) -> Sequence[ProviderSummary]:
-        """Return the providers of a host's tree, root first."""
         return self.partitions[host.partition].providers[host.id]
 
     def service(self, host: Host) -> Mapping[str, Any]:
-        """Return the document of a host's service; empty if there is none."""
         return self.partitions[host.partition].services.get(host.service_host, {})
 
     def find(self, name: str) -> Host | None:
         return next((host for host in self.hosts if name in (host.name, host.id)), None)
 
     def classes(self) -> list[str]:
-        """Return the resource classes of all hosts, usual ones first."""
         present = {resource_class for host in self.hosts for resource_class in host.amounts}
         return [name for name in FIRST_CLASSES if name in present] + sorted(present - set(FIRST_CLASSES))
 
@@ -130,9 +126,9 @@ def count_states(hosts: Iterable[Host]) -> dict[str, int]:
 
 
 def read(session: Session, partitions: objects.PartitionList, previous: HostList | None) -> HostList:
-    """Read the hosts of partitions with new log entries, and all services, which the log does not cover.
+    """Read the services, which the log does not cover, and the hosts of partitions whose log has grown.
 
-    A partition without a reachable store keeps its earlier data; raises Unavailable if there is no data at all.
+    A partition keeps its earlier data if its store does not answer; raises that error if no partition has data.
     """
     parts: dict[str, PartitionHosts] = {}
     failure: Exception | None = None
@@ -190,7 +186,7 @@ def _read_partition(
 
 
 def state_of(service: Mapping[str, Any]) -> str:
-    """Return the state of a service from its document; only agents are audited."""
+    """Return the state of a service from its document; only agents await an audit."""
     state = agent_state_of(service)
     if state != UP:
         return state

@@ -48,7 +48,6 @@ class HostPages:
         return Page("hosts.html", values)
 
     def heat_map(self, request: PageRequest) -> Response:
-        """Send the data of the map; 304 if the browser has it."""
         listed = self._cluster.hosts.get()
         if listed.version in request.http.if_none_match:
             return Response(status=304, headers={"ETag": f'"{listed.version}"'})
@@ -65,7 +64,6 @@ class HostPages:
         return response
 
     def show(self, request: PageRequest, name: str) -> Page:
-        """Show one host: provider tree, claims, decisions and migrations."""
         listed = self._cluster.hosts.get()
         host = listed.find(name)
         if host is None:
@@ -105,7 +103,7 @@ def _used_share(host: host_list.Host, resource_class: str) -> float:
 
 
 def _tree(listed: host_list.HostList, host: host_list.Host) -> list[tuple[int, Any]]:
-    """Return (depth, provider) for a host's tree, children below their parents."""
+    """Return (depth, provider) for each provider of a host's tree, children below their parents."""
     providers = listed.tree(host)
     ordered: list[tuple[int, Any]] = []
     rest = [(0, providers[0])]

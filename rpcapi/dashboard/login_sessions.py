@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session cookies of signed-in persons, and CSRF tokens.
 
-The signed cookie contains person and expiry; the server only stores sessions that ended early. The key is new at each
-start, so that a restart ends all sessions.
+The cookie carries person and expiry, signed with a key that is new at each start. The server stores only ended
+sessions.
 """
 
 import hmac
@@ -30,17 +30,17 @@ class LoginSession(NamedTuple):
 
 
 class LoginSessions:
-    """Factory and parser of cookies that are valid for ``seconds``; ``is_secure``: over TLS only."""
+    """Login sessions in cookies that are valid for ``seconds``; with ``is_secure`` over TLS only."""
 
     def __init__(self, seconds: int, *, is_secure: bool) -> None:
         self._seconds = seconds
         self._key = secrets.token_bytes(64)
-        self._ended: dict[str, float] = {}  # original expiry of sessions that ended early
+        self._ended: dict[str, float] = {}  # ended sessions, until their cookies expire
         self._cookies = CookieProfile(
             SECURE_COOKIE if is_secure else COOKIE,
             secure=is_secure,
             httponly=True,
-            samesite=b"lax",  # links in messages work; changes are never GET requests
+            samesite=b"lax",  # links from messages work; changes are never GET requests
             serializer=SignedSerializer(self._key, "gantt-dashboard session", HASH),
         )
 
@@ -57,7 +57,6 @@ class LoginSessions:
         response.headers.extend(self._cookies.bind(request).get_headers(None, max_age=0))
 
     def find(self, request: Request) -> LoginSession | None:
-        """Return the session of a request; None without a valid cookie."""
         content = self._cookies.bind(request).get_value()
         if content is None or content[-1] < time.time() or content[0] in self._ended:
             return None

@@ -14,11 +14,11 @@ MAX_NUMBER = 6  # digits
 
 
 class PageNotFound(Exception):
-    """Raised, with a message, if there is nothing to show."""
+    """Raised with a message for the user if there is nothing to show."""
 
 
 class BadInput(Exception):
-    """Raised, with a message, if a form or URL has an unusable value."""
+    """Raised with a message for the user if a form or URL has an unusable value."""
 
 
 class Page(NamedTuple):
@@ -34,18 +34,15 @@ class PageRequest:
     session: Session
 
     def text(self, name: str) -> str:
-        """Return a stripped URL parameter; "" if it is missing."""
         return str(self.http.GET.get(name, "")).strip()
 
     def choice(self, name: str, choices: Mapping[str, Any], default: str) -> str:
-        """Return a URL parameter that is one of ``choices``; raises BadInput."""
         value = self.text(name) or default
         if value not in choices:
             raise BadInput(f"{name} must be one of {', '.join(choices)}, not {value[:40]!r}.")
         return value
 
     def number(self, name: str, default: int, most: int) -> int:
-        """Return a URL parameter that is a number from 1 to ``most``; raises BadInput."""
         text = self.text(name) or str(default)
         if not (text.isascii() and text.isdigit() and len(text) <= MAX_NUMBER and 0 < int(text) <= most):
             raise BadInput(f"{name} must be a number from 1 to {most}, not {text[:40]!r}.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Template environment and filters."""
+"""Jinja environment of the pages, and its filters."""
 
 import datetime
 from typing import Any
@@ -16,7 +16,6 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
 def environment() -> jinja2.Environment:
-    """Return the template environment: values are escaped, and a missing value is an error."""
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("rpcapi.dashboard"),
         autoescape=True,
@@ -36,7 +35,7 @@ def environment() -> jinja2.Environment:
 
 
 def amount(number: float, resource_class: str = "") -> str:
-    """Format an amount with the class's unit, if any: 65536 of MEMORY_MB is "64 GiB"."""
+    """Format an amount in the unit of its class: 65536 of MEMORY_MB is "64 GiB"."""
     units = _UNITS.get(resource_class)
     if units is None:
         return f"{number:,}"
@@ -48,13 +47,12 @@ def amount(number: float, resource_class: str = "") -> str:
 
 
 def percent(amounts: Amounts) -> str:
-    """Format the used share in percent, with a decimal below 10; "0" without capacity."""
     share = 100 * amounts.used / amounts.capacity if amounts.capacity else 0.0
     return f"{share:.1f}" if 0 < share < SMALL_SHARE else f"{share:.0f}"
 
 
 def words(value: Any) -> str:
-    """Format a request field as text; in a mapping, integers precede their names."""
+    """Format a request field; a mapping's integers precede their names, as in "2 VCPU"."""
     if isinstance(value, dict):
         return ", ".join(
             f"{words(item)} {key}" if isinstance(item, int) else f"{key}: {words(item)}" for key, item in value.items()
@@ -78,5 +76,5 @@ def timestamp(milliseconds: float | None) -> str:
 
 
 def path(text: Any) -> str:
-    """Quote a text for a URL's path; slashes stay, because node names contain them."""
+    """Quote a text as URL path; slashes stay, because node names contain them."""
     return quote(str(text), safe="/@")

@@ -24,7 +24,7 @@ from rpcapi.messaging import bus
 LOG = log.getLogger(__name__)
 
 MAX_BODY = 64 << 10  # bytes, for forms only
-SHUTDOWN_SECONDS = 5  # for requests in progress at a stop
+SHUTDOWN_SECONDS = 5
 
 
 def make_routes(cluster: CachedCluster, exporters: Exporters, actions: HostActions | None) -> list[PageRoute]:
@@ -54,7 +54,6 @@ def make_routes(cluster: CachedCluster, exporters: Exporters, actions: HostActio
 
 
 def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
-    """Return the application on the clients of ``session``; the first call happens with the first page."""
     options = conf.dashboard
     cluster = CachedCluster(session, options.refresh_interval)
     exporters = Exporters(options.exporters, options.refresh_interval)
@@ -80,7 +79,7 @@ class DashboardService(HttpServer):
         )
 
     def start(self) -> None:
-        """Serve; raises BadConfiguration if the address cannot be bound. Pages report an unavailable bus."""
+        """Serve even without the bus, which pages then report; raises BadConfiguration."""
         super().start()
         LOG.info("The dashboard is at %s", self.url)
 

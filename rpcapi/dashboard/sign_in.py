@@ -19,12 +19,12 @@ LOG = log.getLogger(__name__)
 
 KEYSTONE_SECONDS = 10.0
 MAX_FIELD = 1024  # characters
-MAX_PARALLEL = 2  # sign-ins waiting for Keystone; others are refused, so that they occupy no threads
+MAX_PARALLEL = 2  # sign-ins at a time; more are refused, so that they occupy no threads
 OPERATOR = "operator"
 
 
 class Person(NamedTuple):
-    """Signed-in person: display name, id for calls, and whether hosts may be changed."""
+    """Signed-in person; ``may_act`` allows changes of hosts and server groups."""
 
     name: str
     user_id: str
@@ -32,11 +32,11 @@ class Person(NamedTuple):
 
 
 class SignInRefused(Exception):
-    """Raised, with a message for the page, if a person cannot sign in."""
+    """Raised with a message for the user who cannot sign in."""
 
 
 class TokenSignIn:
-    """Sign-in by token; all who know it are one operator."""
+    """Sign-in with a token that all operators share."""
 
     fields = (("token", "Token", "password"),)
 
@@ -51,7 +51,7 @@ class TokenSignIn:
 
 
 class KeystoneSignIn:
-    """Sign-in of Keystone users with a role in the operators' project; passwords go to Keystone and are not kept."""
+    """Sign-in of Keystone users with a role in the operators' project; passwords are not kept."""
 
     fields = (("username", "User", "text"), ("password", "Password", "password"), ("domain", "Domain", "text"))
 
@@ -96,8 +96,7 @@ class KeystoneSignIn:
         return Person(f"{username}@{domain}", access.user_id or username, bool(roles & self._action_roles))
 
 
-# Ways to sign in. ``fields`` are name, label and type of the form's fields. ``check`` raises SignInRefused, or
-# Unavailable if the person cannot be identified now.
+# ``fields``: (name, label, type) of the form. ``check`` raises SignInRefused, or Unavailable without Keystone.
 SignIn = TokenSignIn | KeystoneSignIn
 
 

@@ -26,7 +26,7 @@ _IMAGE_POLICIES = {DEDICATED: CPU_POLICIES, MIXED: (MIXED, SHARED), SHARED: (SHA
 
 @dataclass(frozen=True, slots=True)
 class CpuLayout:
-    """CPU policies and pinned CPUs of a guest; without a ``policy`` all CPUs float."""
+    """CPU policies and pinned CPUs of a guest; without ``policy`` all CPUs float."""
 
     policy: str | None
     thread_policy: str | None
@@ -35,7 +35,7 @@ class CpuLayout:
 
 
 def read(flavor_image: FlavorImageProperties, draft: SpecDraft) -> CpuLayout:
-    """Return the CPU layout, which amounts and traits in ``draft`` may imply too; raises InvalidSpec."""
+    """Derive the CPU layout from flavor, image, and amounts and traits of the draft; raises InvalidSpec."""
     emulator = flavor_image.flavor_value("emulator_threads_policy")
     flavor_image.check_allowed("emulator_threads_policy", emulator, EMULATOR_THREADS)
     policy = _policy_from_resources(flavor_image, draft, _policy(flavor_image), emulator)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each part of a translation reads and extends: settings of flavor and image, and the draft of the spec."""
+"""Data of the translation: flavor and image properties as its input, the spec draft as its output."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -16,17 +16,15 @@ TRUE = ("1", "t", "true", "on", "y", "yes")
 
 @dataclass(frozen=True, slots=True)
 class FlavorImageProperties:
-    """Flavor and image read by key: extra spec ``hw:KEY`` of the flavor, property ``hw_KEY`` of the image."""
+    """Flavor and image by key: extra spec ``hw:KEY`` of the flavor, property ``hw_KEY`` of the image."""
 
     flavor: Flavor
     image: Image = NO_IMAGE
 
     def flavor_value(self, key: str, prefix: str = "hw") -> str | None:
-        """Return the flavor's extra spec; None if absent or empty."""
         return self.flavor.extra_specs.get(f"{prefix}:{key}") or None
 
     def image_value(self, key: str, prefix: str = "hw") -> str | None:
-        """Return the image's property; None if absent or empty."""
         full_name = f"{prefix}_{key}"
         for name, value in self.image.properties.items():
             if RENAMED.get(name, name) == full_name:
@@ -36,10 +34,7 @@ class FlavorImageProperties:
     def value(
         self, key: str, allowed_values: Collection[str] = (), prefix: str = "hw", *, is_exclusive: bool = False
     ) -> str | None:
-        """Return the value of flavor or image; raises InvalidSpec if they differ or the value is not allowed.
-
-        An exclusive value may not be set by both, even if equal.
-        """
+        """Return the value of flavor or image; raises InvalidSpec if they conflict or the value is not allowed."""
         flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
         if None not in (flavor_value, image_value) and (is_exclusive or flavor_value != image_value):
             raise self.conflict(key, prefix)
@@ -48,19 +43,16 @@ class FlavorImageProperties:
         return value
 
     def flag(self, key: str) -> bool:
-        """Return whether the flag is true; raises InvalidSpec if flavor and image differ."""
         answers = {value.lower() in TRUE for value in (self.flavor_value(key), self.image_value(key)) if value}
         if len(answers) > 1:
             raise self.conflict(key)
         return True in answers
 
     def check_allowed(self, key: str, value: str | None, allowed_values: Collection[str], prefix: str = "hw") -> None:
-        """Raise InvalidSpec for a value that is not allowed; None is allowed."""
         if value is not None and allowed_values and value not in allowed_values:
             raise self.invalid(f"{prefix}:{key}", f"must be one of {', '.join(allowed_values)}, not {value!r}")
 
     def conflict(self, key: str, prefix: str = "hw") -> errors.InvalidSpec:
-        """Return an InvalidSpec for contradictory values of flavor and image."""
         flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
         return errors.InvalidSpec(
             why=f"flavor {self.flavor.name!r} sets {prefix}:{key}={flavor_value} and image {self.image.name!r} "
@@ -68,22 +60,20 @@ class FlavorImageProperties:
         )
 
     def invalid(self, key: str, why: str) -> errors.InvalidSpec:
-        """Return an InvalidSpec for an extra spec or the equivalent image property."""
         return errors.InvalidSpec(why=f"extra spec {key!r} of flavor {self.flavor.name!r}, or its image, {why}")
 
 
 def parse_integer(text: str | None) -> int | None:
-    """Return ``text`` as a non-negative integer, or None."""
     return int(text) if text is not None and len(text) <= 12 and text.isascii() and text.isdigit() else None
 
 
-# Kinds of traits, named like the fields of RequestGroup.
+# Kinds of traits, as fields of RequestGroup.
 REQUIRED, FORBIDDEN = KINDS = ("required", "forbidden")
 
 
 @dataclass(slots=True)
 class SpecDraft:
-    """Request groups by suffix, extended by each part of the translation. Amount 0 suppresses the flavor's default."""
+    """Request groups by suffix, which each translation step extends; amount 0 suppresses the flavor's default."""
 
     groups: dict[str, RequestGroup] = field(default_factory=lambda: {"": RequestGroup()})
     policy: str | None = None
@@ -110,7 +100,6 @@ class SpecDraft:
         self.groups[suffix] = replace(group, **traits)
 
     def add_group(self, group: RequestGroup) -> None:
-        """Add a group; raises InvalidSpec if its suffix is in use."""
         if group.suffix in self.groups:
             raise errors.InvalidSpec(
                 why=f"the suffix of group {group.suffix!r} is reserved; use another suffix in the flavor"
@@ -118,14 +107,13 @@ class SpecDraft:
         self.groups[group.suffix] = group
 
     def total_resources(self) -> dict[str, int]:
-        """Return the amounts of all groups together, including classes with amount 0."""
+        """Return the sums of all groups, including classes with amount 0."""
         totals = Counter[str]()
         for group in self.groups.values():
             totals.update(group.resources)
         return dict(totals)
 
     def requested_group(self, suffix: str = "") -> RequestGroup:
-        """Return a group without amounts of 0 and duplicate traits."""
         group = self.groups[suffix]
         resources = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
         required, forbidden = tuple(_unique(group.required)), tuple(_unique(group.forbidden))
@@ -150,7 +138,7 @@ class SpecDraft:
         }
 
     def _policy(self, groups: Mapping[str, Any]) -> str | None:
-        """Return the groups policy: NUMA cells are isolated and other groups may share by default, as in Nova."""
+        """Return the groups policy; by default only NUMA cells are isolated, as in Nova."""
         if self.policy is not None or len(groups) < 2:
             return self.policy
         cells = {cell["group"] for cell in self.numa.get("cells", ())}

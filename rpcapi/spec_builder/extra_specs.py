@@ -14,10 +14,7 @@ KEY = re.compile(r"(resources|trait)([A-Za-z0-9_-]{1,64})?:(.*)", re.DOTALL)
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
-    """Add ``resources[N]:CLASS``, ``trait[N]:NAME`` and ``group_policy`` of the flavor, and traits of the image.
-
-    Raises InvalidSpec. Names are checked later; other extra specs are left to the filters.
-    """
+    """Add requested resources, traits and groups policy; raises InvalidSpec. Names are checked later."""
     for key, value in flavor_image.flavor.extra_specs.items():
         match = KEY.fullmatch(key)
         if match is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guest features that become required traits, as in Nova: firmware, processor and memory features."""
+"""Guest features that become required traits, as in Nova: firmware, processor and memory."""
 
 import os_resource_classes as orc
 import os_traits as ot
@@ -24,7 +24,7 @@ UEFI = "uefi"
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
-    """Add memory encryption, persistent memory, TPM, secure boot, address space and firmware; raises InvalidSpec."""
+    """Add the amounts and traits of the requested features; raises InvalidSpec."""
     _memory_encryption(flavor_image, draft)
     for label in persistent_memory(flavor_image):
         draft.add_amount(orc.normalize_name(f"PMEM_NAMESPACE_{label}"), 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Split of a guest's CPUs and memory into NUMA cells: even, or as in flavor or image."""
+"""Split of a guest's CPUs and memory into NUMA cells: evenly, or as flavor or image say."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -26,7 +26,7 @@ def count_cells(flavor_image: FlavorImageProperties) -> int | None:
 
 
 def split_into_cells(flavor_image: FlavorImageProperties, nodes: int) -> list[CellShare]:
-    """Return the share of each cell; raises InvalidSpec unless CPUs and memory cover exactly ``nodes`` cells."""
+    """Return the share of each cell; raises InvalidSpec unless the cells cover exactly CPUs and memory."""
     cpus = _read_per_cell(flavor_image, "numa_cpus", lambda text: _parse_cpus(flavor_image, text))
     memory = _read_per_cell(flavor_image, "numa_mem", lambda text: _parse_memory(flavor_image, text))
     if cpus is None and memory is None:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors and images from the JSON output of ``openstack flavor`` and ``openstack image``.
-
-Accepts the keys of ``list --long`` ("RAM") and of ``show`` ("ram").
-"""
+"""Flavors and images from the JSON of ``openstack flavor`` and ``image``, commands ``list --long`` and ``show``."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,18 +12,18 @@ MIB_PER_GIB = 1024
 
 
 class NotImported(ValueError):
-    """An object that cannot become a flavor or image, with the reason as text."""
+    """Raised with the reason why an object cannot become a flavor or image."""
 
 
 def rows(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each object of a parsed document with its name, or its number if it has none."""
+    """Yield (name or number, object) for each object of a parsed document."""
     for number, row in enumerate(value if isinstance(value, list) else [value], 1):
         name = row.get("name") or row.get("Name") if isinstance(row, dict) else None
         yield name or f"number {number}", row
 
 
 def flavor(value: Any) -> Flavor:
-    """Return a flavor; its disk includes ephemeral disk and swap, as in Nova's requests."""
+    """Return a flavor whose disk includes ephemeral disk and swap, as in Nova's requests."""
     row = _fields(value)
     ephemeral = row.get("os-flv-ext-data:ephemeral", row.get("ephemeral"))
     swap_gb = -(-_number("swap", row.get("swap")) // MIB_PER_GIB)

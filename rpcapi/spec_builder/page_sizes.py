@@ -15,7 +15,7 @@ _SIZE = re.compile(r"(\d{1,9})\s*([KMGT])(?:i?B)?", re.IGNORECASE)
 
 
 def requested_page_size(flavor_image: FlavorImageProperties) -> str | None:
-    """Return the page size as text, or None; raises InvalidSpec if the flavor does not let the image set it."""
+    """Return the page size as text; raises InvalidSpec if the flavor does not let the image set it."""
     flavor_size, image_size = flavor_image.flavor_value(KEY), flavor_image.image_value(KEY)
     if image_size is None:
         return flavor_size
@@ -28,7 +28,7 @@ def requested_page_size(flavor_image: FlavorImageProperties) -> str | None:
 
 
 def parse_size_kb(flavor_image: FlavorImageProperties, text: str, large_kb: int) -> int | None:
-    """Return huge pages' KiB, None for small ones and "any"; "large" is ``large_kb``. Raises InvalidSpec."""
+    """Return the size of huge pages in KiB, or None for small pages and "any"; raises InvalidSpec."""
     if text in (ANY, SMALL):
         return None
     if text == LARGE:

@@ -25,7 +25,7 @@ _ID = re.compile(r"[0-9a-fA-F]{4}")
 
 @dataclass(frozen=True, slots=True)
 class PciAlias:
-    """Type of device: resource class and required traits of its providers."""
+    """Device type: resource class and required traits of its providers."""
 
     name: str
     resource_class: str
@@ -34,12 +34,11 @@ class PciAlias:
 
 
 def resource_class(vendor_id: str, product_id: str) -> str:
-    """Return the resource class that agents report for devices of a vendor and product."""
     return f"CUSTOM_PCI_{vendor_id}_{product_id}".upper()
 
 
 def parse(texts: Sequence[str]) -> dict[str, PciAlias]:
-    """Return aliases by name from Nova's JSON format; raises BadConfiguration."""
+    """Parse aliases in Nova's JSON format; raises BadConfiguration."""
     aliases: dict[str, PciAlias] = {}
     for text in texts:
         alias = _alias(text)

@@ -33,7 +33,6 @@ class Port:
 
 
 def read(texts: Mapping[str, str]) -> Port:
-    """Read the options of a port; raises InvalidSpec."""
     _OPTIONS("port", texts)
     if not texts:
         raise errors.InvalidSpec(why=f"a port needs at least one option of {', '.join(KEYS)}")
@@ -45,9 +44,9 @@ def read(texts: Mapping[str, str]) -> Port:
 
 
 def translate(ports: Sequence[Port], draft: SpecDraft) -> list[dict[str, Any]]:
-    """Add a group with Neutron's traits per port with bandwidth; return RequestSpec.ports.
+    """Add a group with Neutron's traits for each port with bandwidth; return RequestSpec.ports.
 
-    The group requires the trait of its network; other ports keep ``physnet`` for the filters.
+    Filters check the ``physnet`` of ports without bandwidth; for the others, a trait requires it.
     """
     spec_ports = []
     for number, port in enumerate(ports):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of a guest's NUMA topology into request groups of its cells."""
+"""Translation of a guest's NUMA topology into request groups."""
 
 import os_resource_classes as orc
 
@@ -15,10 +15,7 @@ _OF_CELLS = (orc.VCPU, orc.PCPU, orc.MEMORY_MB)
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: int) -> None:
-    """Add guest cells if cells, pinned CPUs, a page size or persistent memory are requested.
-
-    Each is a request group for one NUMA cell of a host. Raises InvalidSpec for contradictions.
-    """
+    """Add a request group per guest cell, if a NUMA topology is requested or implied; raises InvalidSpec."""
     layout = cpus.read(flavor_image, draft)
     nodes, page_size = numa_cells.count_cells(flavor_image), page_sizes.requested_page_size(flavor_image)
     if flavor_image.flag("locked_memory") and page_size is None:
