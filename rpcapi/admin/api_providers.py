@@ -9,7 +9,7 @@ from rpcapi import errors
 from rpcapi.admin import Session
 from rpcapi.resources import names
 
-AGENT, API = "agent", "api"  # owners of providers
+AGENT, API = "agent", "api"
 FEW = 20  # above this number, one listing replaces single reads
 
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

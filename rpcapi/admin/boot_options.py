@@ -83,7 +83,6 @@ GROUPS = {
 
 
 def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Add the options that ``make_spec`` reads."""
     parser.add_argument("--flavor", required=required, help="Flavor of the servers; see `gantt flavor list`.")
     for title, arguments in GROUPS.items():
         group = parser.add_argument_group(title)

@@ -18,7 +18,7 @@ MakeBar = Callable[[int], AbstractContextManager[Any]]
 
 
 class DrainResult(NamedTuple):
-    """Numbers of servers in total, moved, and offloaded because they were shelved; and the failures."""
+    """Numbers of servers in total, moved, and (if shelved) offloaded; and the failures."""
 
     total: int
     moved: int
@@ -29,11 +29,7 @@ class DrainResult(NamedTuple):
 def drain(
     session: Session, host: str, make_bar: MakeBar, *, is_live: bool = True, parallel: int = PARALLEL, timeout: float
 ) -> DrainResult:
-    """Disable a service host and move its servers; a repeated call continues.
-
-    ``is_live`` live-migrates running servers instead of stopping them. ``timeout``: Seconds to wait for the next
-    server.
-    """
+    """Disable a host and move its servers, live if ``is_live``; ``timeout`` (seconds) limits the wait for each."""
     _disable(session, host)
     moves = host_moves.HostMoves(session, parallel, timeout)
     leaving, arriving, shelved, others = _find_servers(session, host)

@@ -31,17 +31,14 @@ class MoveFailure(NamedTuple):
 
 
 class HostMoves:
-    """Runner of moves, at most ``max_open`` at a time.
-
-    ``timeout``: Seconds to wait for the next move to end. ``joins_batches``: One call may request several batches.
-    """
+    """Runner of at most ``max_open`` moves; ``timeout`` limits the wait for the next end, in seconds."""
 
     def __init__(self, session: Session, max_open: int, timeout: float, *, joins_batches: bool = False) -> None:
         self._session = session
         self._max_open = max_open
         self._timeout = timeout
         self._joins_batches = joins_batches
-        self._open: dict[str, str] = {}  # server by migration
+        self._open: dict[str, str] = {}
         self._confirmed: set[str] = set()  # migrations with a requested confirmation
         self.failures: list[MoveFailure] = []
         self.moved = 0
@@ -81,10 +78,7 @@ class HostMoves:
         return batches
 
     def _start(self, batches: Sequence[Sequence[tuple[Any, str]]], start: Start, bar: Any) -> None:
-        """Request the moves in one call; if it is refused, retry each half to isolate the failing move.
-
-        Retries reuse the migration uuids, because a failed call may have recorded them.
-        """
+        """Request the moves in one call; if it is refused, retry each half to isolate the failing move."""
         moves = [move for batch in batches for move in batch]
         try:
             start([server for server, _ in moves], [migration for _, migration in moves])

@@ -8,7 +8,7 @@ from rpcapi.admin import Session
 
 ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
 LIVE, COPYING = "live-migration", ("preparing", "migrating")  # migrations that report progress
-CHUNK = 100  # migrations per progress call
+CHUNK = 100
 
 
 class CopyProgress(NamedTuple):

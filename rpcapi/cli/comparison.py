@@ -62,10 +62,7 @@ class RecordedEnd(NamedTuple):
 
 @dataclass(frozen=True)
 class ClusterReading:
-    """Guests, claims (as in ClaimPage) and records by uuid, read once.
-
-    ``instances`` excludes deleted ones. ``silent``: Service hosts whose agents did not answer.
-    """
+    """Guests, claims and recorded instances and migrations by uuid; agents of ``silent`` hosts did not answer."""
 
     claims: Sequence[Mapping[str, Any]]
     instances: Mapping[str, Any]

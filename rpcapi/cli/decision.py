@@ -13,8 +13,7 @@ from rpcapi.cli.command import Command, CommandFailed
 class ExportDecisions(Command):
     """Write the recorded decisions of a partition, oldest first, one JSON object per line.
 
-    Decisions recorded while the command runs may be missing. docs/shadow.md specifies the format;
-    `./devstack/lab.sh shadow` of a checkout compares two such files.
+    docs/shadow.md specifies the format; `./devstack/lab.sh shadow` compares two files. New decisions may be missing.
     """
 
     ARGUMENTS = (

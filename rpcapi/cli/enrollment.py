@@ -50,8 +50,7 @@ class _BrokerCommand(Command):
 class EnrollHost(_BrokerCommand):
     """Create the RabbitMQ user of a host's agent, and print its new password.
 
-    The user is gantt-compute.HOST. Each run sets a new password; a connected agent keeps its connection until it
-    reconnects.
+    The user is gantt-compute.HOST. Each run sets a new password, which a connected agent needs when it reconnects.
     """
 
     ARGUMENTS = (_BROKER, HOST)
@@ -66,8 +65,7 @@ class EnrollHost(_BrokerCommand):
 class RevokeHost(EndHostCommand, _BrokerCommand):
     """Delete the RabbitMQ user of a host's agent, close its connections, and fence the host.
 
-    The host's guests keep running: see the help of host fence. Afterwards another machine can be enrolled under the
-    name.
+    Guests on the host keep running: see the help of host fence. Another machine can then be enrolled under the name.
     """
 
     CONSEQUENCES = "its agent is disconnected for good; its claims end; its guests are lost to gantt"
@@ -87,10 +85,9 @@ class RevokeHost(EndHostCommand, _BrokerCommand):
 
 
 class EnrollClient(_BrokerCommand):
-    """Create the RabbitMQ user of a client, and print its new password.
+    """Create the RabbitMQ user of a client, and print its password. Each run sets a new one.
 
-    With --project PROJECT the client acts for this project only, as user client.NAME@PROJECT; otherwise for all
-    projects, as user client.NAME. Each run sets a new password.
+    Without --project, user client.NAME acts for all projects; with it, user client.NAME@PROJECT acts for this one.
     """
 
     ARGUMENTS = (_BROKER, _CLIENT)

@@ -78,8 +78,7 @@ def _format_request_field(field: str, value: Any) -> str:
 class ExplainDecision(ShowOne):
     """Explain a decision: hosts rejected by each filter, the best scores, and the verdicts of the claim script.
 
-    With --dry-run, a scheduler worker decides a request given by the options of `gantt boot` on its current replica,
-    and claims nothing.
+    With --dry-run, a scheduler worker decides a request given by the options of `gantt boot`, and claims nothing.
     """
 
     ARGUMENTS = (

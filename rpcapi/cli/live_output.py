@@ -56,7 +56,7 @@ def _row_printer(formatter: str, names: Sequence[str], stream: TextIO) -> PrintR
         writer.writerow(names)
         return lambda row: writer.writerow(map(machine_value, row))
     if formatter == "table":
-        widths = [len(name) for name in names]  # widest cell so far
+        widths = [len(name) for name in names]
 
         def print_aligned(row: Sequence[Any]) -> None:
             for index, cell in enumerate(map(_text, row)):

@@ -16,7 +16,7 @@ from rpcapi.resources.claims import ClaimRole
 NO_REPAIR = "none"  # outcome, or its prefix, of a difference that stays
 NEEDS_YES = f"{NO_REPAIR}: needs --yes"
 STOPPED = "stopped"  # powered-off guest, as in rpcapi.objects.GuestPage
-OFFLOADED = "SHELVED_OFFLOADED"  # only the instance's image is left
+OFFLOADED = "SHELVED_OFFLOADED"
 
 Repair = Callable[[Session, Difference], None]
 

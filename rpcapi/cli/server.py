@@ -68,7 +68,7 @@ class ListServers(Lister):
 
     def _changes(self, args: argparse.Namespace) -> Iterator[Any]:
         """Yield each matching instance, and again after each change, even if it no longer matches."""
-        states: dict[str, tuple[Any, ...]] = {}  # as last yielded
+        states: dict[str, tuple[Any, ...]] = {}
         while True:
             for instance in self.session.list_instances(deleted=True):
                 state = (instance.status, instance.host, instance.reason)

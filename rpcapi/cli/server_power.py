@@ -13,10 +13,7 @@ from rpcapi.cli.server_names import resolve_uuids
 
 
 class ChangeServers(Command):
-    """Base of the commands that change servers.
-
-    STATE is the result in words, STATUSES as recorded. The conductor's METHOD gets the command's OPTIONS.
-    """
+    """Base of the commands that change servers: the conductor's METHOD gets OPTIONS and should lead to STATUSES."""
 
     STATE: ClassVar[str]
     STATUSES: ClassVar[tuple[str, ...]]
@@ -104,8 +101,7 @@ class RebootServers(ChangeServers):
 class RebuildServers(ChangeServers):
     """Replace the disks of servers by new disks from their images; stopped servers stay off.
 
-    With --image they switch to that image; their hosts must be able to run it. Servers in ERROR whose host is gone are
-    evacuated.
+    With --image, hosts must be able to run the new image. Servers in ERROR whose host is gone are evacuated.
     """
 
     STATE, STATUSES, METHOD = "rebuilt", ("ACTIVE", "SHUTOFF"), "rebuild_instances"

@@ -74,5 +74,5 @@ def _width(args: argparse.Namespace, stdout: TextIO) -> int | None:
         return int(args.max_width)
     try:
         return os.get_terminal_size(stdout.fileno()).columns or None
-    except (OSError, ValueError):  # not a terminal
+    except (OSError, ValueError):
         return shutil.get_terminal_size().columns if args.fit_width else None

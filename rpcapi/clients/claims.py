@@ -18,8 +18,7 @@ def topic(partition: str) -> str:
 class ClaimsAPI(ServiceClient):
     """Client of the claims service, topic ``claims.<partition>``, served by the partition's scheduler daemons.
 
-    An agent's calls raise HostIdentityConflict if the host name is registered with a ``host_uuid`` other than the
-    context's.
+    An agent's calls raise HostIdentityConflict if its host name is registered with a different ``host_uuid``.
 
     1.0 - Initial version
     """
@@ -33,8 +32,8 @@ class ClaimsAPI(ServiceClient):
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
         """Claim the first accepting candidate for each consumer, all or none; end the replaced attempts.
 
-        If a consumer is refused, the others are answered "possible": retry with them alone. "closed": no candidate
-        accepts the consumer before one of them has audited.
+        If a consumer is refused, retry with those answered "possible" only. "closed": no candidate accepts the consumer
+        before one of them has audited.
         """
         return self.call(ctxt, "1.0", "prepare_claims", intents=intents)
 
@@ -51,10 +50,9 @@ class ClaimsAPI(ServiceClient):
     ) -> objects.ClaimAnswers:
         """End prepared claims; a confirmed claim stays and is answered "confirmed".
 
-        ``destinations``: For each claim, the only service host that may have received a build request; "" for none,
-        None for any. Default: ``host``. "closed": the store may have lost the attempt, and the destination must audit
-        first. With destination None, the attempt ends in all partitions; "conflict" then names the partition of a later
-        live attempt.
+        ``destinations``: For each claim, the only service host that may have a build request; "" for none, None for
+        any. Default: ``host``. "closed": the store may have lost the attempt, and the destination must audit first.
+        None ends the attempt in all partitions; "conflict" then names the partition of a later live attempt.
         """
         return self.call(ctxt, "1.0", "abort_claims", refs=refs, host=host, destinations=destinations)
 
@@ -85,8 +83,7 @@ class ClaimsAPI(ServiceClient):
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Look up claims. Each answer is a state, an end, or the reason why neither is known.
 
-        "conflict": a later attempt is live on the answer's host, such as a move's destination. "closed": a host must
-        audit first.
+        "conflict": a later attempt is live on the answer's host. "closed": a host must audit first.
         """
         return self.call(ctxt, "1.0", "find_claims", refs=refs)
 
@@ -128,8 +125,7 @@ class ClaimsAPI(ServiceClient):
     ) -> objects.ChangePage:
         """Return the host state changes in ``limit`` log entries after a log position; raises InvalidRequest.
 
-        ``kinds``: See docs/host-state.md; None means all but "used". A truncated log begins with a change of kind
-        "resync".
+        ``kinds`` (docs/host-state.md) excludes "used" by default. A truncated log begins with kind "resync".
         """
         return self.call(
             ctxt,

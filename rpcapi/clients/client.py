@@ -60,8 +60,7 @@ class ServiceClient:
 
     TOPIC: ClassVar[str]  # also the option in [upgrade_levels] that caps the version
     VERSION: ClassVar[str]
-    # Version cap while the living services are unknown: VERSION of the oldest supported release, or "" for this
-    # VERSION.
+    # Version cap while the living services are unknown; "" means VERSION.
     OLDEST: ClassVar[str] = ""
     # Methods too fast for heartbeats: not monitored, which costs a thread per call, but limited to the monitor timeout.
     SHORT_CALLS: ClassVar[frozenset[str]] = frozenset()
@@ -116,8 +115,7 @@ class ServiceClient:
     ) -> None:
         """Send a message to ``target`` (default: any server of the topic), at most once.
 
-        The context's deadline is not sent: a late host must still act on the message. Raises Unavailable or
-        RequestTooLarge.
+        Sends no deadline, because a late host must still act. Raises Unavailable or RequestTooLarge.
         """
         prepared = self._client.prepare(version=version, **(target or {}), **self._version_cap())
         with _translate_bus_errors():

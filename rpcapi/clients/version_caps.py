@@ -25,10 +25,7 @@ Versions = Mapping[str, str | None]
 
 
 class OldestVersions:
-    """Thread-safe cache of the oldest version among each topic's living services.
-
-    Callers wait for the first ``fetch``, a call with a timeout in seconds; later a thread refreshes the cache.
-    """
+    """Thread-safe cache of the oldest version of each topic's living services; only the first fetch blocks."""
 
     def __init__(self, fetch: Callable[[float], Versions], clock: Callable[[], float] = time.monotonic) -> None:
         self._fetch = fetch
@@ -41,10 +38,7 @@ class OldestVersions:
         self._first_ended = threading.Event()
 
     def cap(self, topic: str, oldest: str, wait_s: float = ANSWER_S) -> str | None:
-        """Return the version that every living service of ``topic`` supports; None if none is alive.
-
-        ``oldest`` replaces versions that are not reported, and all versions before the first answer.
-        """
+        """Return the version that all living services support, ``oldest`` if unknown, or None without services."""
         versions = self._current(min(wait_s, ANSWER_S))
         if versions is None:
             return oldest

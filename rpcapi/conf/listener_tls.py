@@ -57,7 +57,6 @@ def server_context(conf: cfg.ConfigOpts, group: str) -> ssl.SSLContext:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address or name."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

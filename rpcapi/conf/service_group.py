@@ -10,7 +10,7 @@ from rpcapi import errors
 
 GROUP = "service_group"
 STORE, TOOZ = "store", "tooz"
-BACKENDS = "tooz.backends"  # entry point group
+BACKENDS = "tooz.backends"
 
 OPTS: list[cfg.Opt] = [
     cfg.StrOpt(

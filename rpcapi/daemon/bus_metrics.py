@@ -27,7 +27,6 @@ class BusMeasurement:
         self._counted = bus.count_dead_letters()
 
     def measure(self) -> None:
-        """Set the metrics; raises Unavailable."""
         letters = bus.count_dead_letters()
         DEAD_LETTERS.inc(letters - self._counted)
         self._counted = letters
@@ -38,7 +37,6 @@ class BusMeasurement:
 
 
 def tasks(conf: cfg.ConfigOpts, transport: RPCTransport, interval: Callable[[], float]) -> list[Periodic]:
-    """Return the measuring task; none for a daemon without metrics."""
     # The scheduler's weighers register options in this group, too: without a daemon it has no ``listen``.
     if "metrics" not in conf or "listen" not in conf.metrics or not conf.metrics.listen:
         return []

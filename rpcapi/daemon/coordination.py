@@ -40,7 +40,7 @@ class CoordinationGroup:
 
     @property
     def interval(self) -> float:
-        """Seconds between heartbeats, and between polls of the group."""
+        """Seconds between heartbeats, and between polls."""
         return self.timeout / 8
 
     @property
@@ -140,7 +140,7 @@ class Coordinator:
         return driver
 
     def _create(self, driver: Any) -> None:
-        with contextlib.suppress(self._tooz.GroupAlreadyExist):  # another member was first
+        with contextlib.suppress(self._tooz.GroupAlreadyExist):
             driver.create_group(self._group.name.encode()).get(timeout=ANSWER_SECONDS)
 
     def _has_persistent_session(self, driver: Any) -> bool:

@@ -97,8 +97,7 @@ class _Listener(wsgi.Server):
 class HttpServer:
     """HTTP server in its own thread, with rpcapi.daemon's service protocol; raises BadConfiguration.
 
-    ``max_body`` is in bytes. ``shutdown_s``: Seconds for requests in progress after stop(). ``reuse_port``: Processes
-    share the address. ``listening``: Socket that already listens.
+    ``shutdown_s``: Seconds for requests in progress after stop(). ``listening``: Socket that already listens.
     """
 
     def __init__(

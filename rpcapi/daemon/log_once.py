@@ -5,7 +5,7 @@ import os
 
 
 class ProcessOnceFlag:
-    """Flag that exactly one of the processes forked later can acquire: the only byte of a pipe."""
+    """Flag that only one of several forked processes can acquire: one byte in a pipe without writers."""
 
     def __init__(self) -> None:
         self._reader, writer = os.pipe()
@@ -13,5 +13,4 @@ class ProcessOnceFlag:
         os.close(writer)
 
     def acquire(self) -> bool:
-        """Return True in the first caller only."""
         return bool(os.read(self._reader, 1))

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folder of the workers' metrics, in prometheus_client's multi-process format.
-
-Files are named by worker index, not process id, so that a respawned worker continues its predecessor's counters.
-"""
+"""Folder of the workers' metrics in prometheus_client's multi-process format, named by worker index."""
 
 import contextlib
 import os
@@ -46,13 +43,12 @@ def _remove_metric_files(path: Path) -> None:
 def use_folder(path: Path, index: int) -> None:
     """Store this process's metrics as worker ``index``; call it before any metric is declared."""
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(path)
-    # prometheus_client reads the variable on import.
     from prometheus_client import values  # noqa: PLC0415
 
     values.ValueClass = values.MultiProcessValue(process_identifier=lambda: index)
 
 
 def remove_gauges(path: Path, index: int) -> None:
-    """Remove a dead worker's gauges and keep its counters."""
+    """Remove a dead worker's gauges; a respawned worker continues its counters."""
     for file in path.glob(f"gauge_live*_{index}.db"):
         file.unlink(missing_ok=True)

@@ -14,10 +14,7 @@ EX_CONFIG = 78
 
 
 def fork(child: Callable[[], int]) -> int:
-    """Fork and return the pid; the child exits with the result of ``child``.
-
-    Handled signals stay blocked in the child until its SignalSocket unblocks them.
-    """
+    """Fork, with handled signals blocked until the child's SignalSocket; the child exits with ``child``'s result."""
     sys.stdout.flush()
     sys.stderr.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)

@@ -21,7 +21,6 @@ def in_one_line(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Mask user info in URLs and values of password-like keys."""
     if "@" in text:
         text = _CREDENTIALS.sub(r"\1***:***@", text)
     folded = text.casefold()  # word searches are many times faster than the expression

@@ -73,7 +73,7 @@ class Slot:
         if worker.SERVING in messages:
             self.serving = True
         reloaded, refused = messages.rfind(worker.RELOADED), messages.rfind(worker.REFUSED)
-        if reloaded != refused:  # at least one reload has ended; the last one counts
+        if reloaded != refused:  # the last reload counts
             self.reloading, self.refused_reload = False, refused > reloaded
 
     def signal(self, signo: signal.Signals) -> None:

@@ -65,7 +65,7 @@ class TimedReader(StreamReader):
     @property
     def buffered(self) -> int:
         """Number of bytes received but not read."""
-        private: Any = self  # of _pyio.BufferedReader
+        private: Any = self
         return len(private._read_buf) - int(private._read_pos)
 
     def read_head(self) -> bytes | None:

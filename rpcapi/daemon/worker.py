@@ -122,7 +122,6 @@ class Worker:
         except errors.GanttError as exc:
             LOG.error("%s refused the reloaded configuration and keeps the previous one: %s", self._role.name, exc)
         except Exception:
-            # A failed reload must not stop a serving worker.
             LOG.exception("%s could not apply the reloaded configuration", self._role.name)
         self._send(answer)
 
@@ -148,7 +147,6 @@ class Worker:
                 self._service.wait()
             tracing.stop()
         except Exception:
-            # The process ends anyway; log and exit status report the failed drain.
             LOG.exception("%s could not drain", self._role.name)
             self._exit_status = process.EX_SOFTWARE
 

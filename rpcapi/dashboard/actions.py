@@ -18,7 +18,7 @@ from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
 MAX_REASON = 200  # characters
-MAX_DRAINS = 4  # concurrent drains
+MAX_DRAINS = 4
 # Messages on the host's page by URL parameter ``done``.
 DONE = {
     "enabled": "The host is enabled.",
@@ -27,7 +27,7 @@ DONE = {
     "fenced": "The host is fenced: its claims have ended.",
 }
 SHOWN_FAILURES = 5
-DRAIN_SECONDS = 300.0  # of a drain, for its next server
+DRAIN_SECONDS = 300.0  # wait of a drain for its next server
 
 
 class HostActions:
@@ -45,7 +45,6 @@ class HostActions:
         self._lock = threading.Lock()
 
     def change(self, request: PageRequest, name: str) -> Page | Response:
-        """Perform the action of a host's form, then redirect to the host's page."""
         if not request.login.person.may_act:
             return Page("error.html", {"status": 403, "why": f"{request.login.person.name} may not change hosts."}, 403)
         host = self._cluster.hosts.get().find(name)

@@ -11,7 +11,7 @@ from rpcapi import errors, objects
 from rpcapi.admin.session import NO_ANSWER, Session
 
 PAGE = 100
-MOST_PAGES = 50  # per read
+MOST_PAGES = 50
 MOST = 10_000  # newest decisions per partition
 SELECTED, REFUSED = "selected", "refused"
 LARGEST_REASONS = 6  # refusal reasons with a colour of their own

@@ -34,7 +34,7 @@ class ReplicaLag(NamedTuple):
 class Exporters:
     def __init__(self, urls: Sequence[str], refresh_interval: float) -> None:
         self._urls = urls
-        # Also one entry per daemon that does not answer.
+        # One entry per worker and partition, or per daemon that does not answer.
         self.replica_lags = Cached(self._read, refresh_interval)
 
     def _read(self) -> Sequence[ReplicaLag]:

@@ -56,10 +56,7 @@ class Host:
 
 
 class PartitionHosts(NamedTuple):
-    """Hosts and services of one partition at a log position (epoch, number).
-
-    ``providers``: Provider tree by host id, root first. ``is_stale``: The partition's store does not answer now.
-    """
+    """Hosts, and provider trees by host id, at a log position (epoch, number); stale if the store does not answer."""
 
     log_position: tuple[int, int] = (0, 0)
     hosts: Sequence[Host] = ()
@@ -126,9 +123,9 @@ def count_states(hosts: Iterable[Host]) -> dict[str, int]:
 
 
 def read(session: Session, partitions: objects.PartitionList, previous: HostList | None) -> HostList:
-    """Read the services, which the log does not cover, and the hosts of partitions whose log has grown.
+    """Read services, which the log does not cover, and hosts of partitions with new log entries.
 
-    A partition keeps its earlier data if its store does not answer; raises that error if no partition has data.
+    A partition whose store does not answer keeps its data; its error is raised if no partition has data.
     """
     parts: dict[str, PartitionHosts] = {}
     failure: Exception | None = None

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session cookies of signed-in persons, and CSRF tokens.
 
-The cookie carries person and expiry, signed with a key that is new at each start. The server stores only ended
-sessions.
+A new key at each start signs person and expiry in the cookie; the server stores only ended sessions.
 """
 
 import hmac

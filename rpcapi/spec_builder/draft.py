@@ -107,7 +107,6 @@ class SpecDraft:
         self.groups[group.suffix] = group
 
     def total_resources(self) -> dict[str, int]:
-        """Return the sums of all groups, including classes with amount 0."""
         totals = Counter[str]()
         for group in self.groups.values():
             totals.update(group.resources)

@@ -44,10 +44,7 @@ def read(texts: Mapping[str, str]) -> Port:
 
 
 def translate(ports: Sequence[Port], draft: SpecDraft) -> list[dict[str, Any]]:
-    """Add a group with Neutron's traits for each port with bandwidth; return RequestSpec.ports.
-
-    Filters check the ``physnet`` of ports without bandwidth; for the others, a trait requires it.
-    """
+    """Add a group with Neutron's traits for each port with bandwidth; return RequestSpec.ports."""
     spec_ports = []
     for number, port in enumerate(ports):
         group = PORT.format(number) if port.bandwidth else None
