@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC contract of gantt's services, also usable alone as a client library.
+"""RPC contract of gantt's services, and client library for other programs.
 
-A program imports this package: sessions with a cluster, request specs and the base class of errors. They load on first
-use, because services import only the modules that they need. The types of messages are in
-:mod:`rpcapi.objects`, all errors in :mod:`rpcapi.errors`.
+Names load on first use, because services import only the modules that they need.
 """
 
 import importlib

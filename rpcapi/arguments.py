@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of RPC arguments by the signature of the called method."""
+"""Checks of RPC arguments against method signatures."""
 
 import inspect
 import types
@@ -9,11 +9,11 @@ from typing import Any
 
 from rpcapi import errors
 
-MAX_SHOWN_ERROR = 200  # characters of Python's error, which quotes argument names of the peer
+MAX_SHOWN_ERROR = 200  # characters of Python's error, which quotes the peer's argument names
 
 
 class ArgumentChecker:
-    """Checker of argument names and types of one exposed method, whose body relies on it: peers may send any JSON."""
+    """Checker of one method's arguments, since a peer may send any JSON. Raises MalformedObject."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self._name = method.__name__
@@ -22,7 +22,6 @@ class ArgumentChecker:
         self._kinds = {name: _kinds(hints[name]) for name in self._signature.parameters if name in hints}
 
     def check(self, endpoint: Any, ctxt: Any, values: Mapping[str, Any]) -> None:
-        """Raise MalformedObject for a missing, unknown or wrongly typed argument."""
         try:
             self._signature.bind(endpoint, ctxt, **values)
         except TypeError as error:
@@ -37,7 +36,7 @@ class ArgumentChecker:
 
 
 def _kinds(hint: Any) -> tuple[type, ...]:
-    """Return the classes allowed by an annotation; element types are ignored."""
+    """Return the classes that an annotation allows, without element types."""
     if hint is None:
         return (type(None),)
     origin = typing.get_origin(hint)

@@ -11,12 +11,12 @@ from rpcapi import errors
 
 LOG = logging.getLogger(__name__)
 
-JITTER = 0.25  # fraction of the interval, plus or minus, so that workers do not run in lockstep
+JITTER = 0.25  # plus or minus this fraction of the interval, so that workers do not run in lockstep
 FAILURE_PAUSE = 1.0
 
 
 class BackgroundLoop(abc.ABC):
-    """Thread that calls ``run_once`` until it is stopped. A failure never ends it."""
+    """Thread that calls ``run_once`` until it is stopped. Exceptions do not end it."""
 
     def __init__(self, name: str) -> None:
         self._stopping = threading.Event()
@@ -25,15 +25,15 @@ class BackgroundLoop(abc.ABC):
 
     @abc.abstractmethod
     def run_once(self) -> float:
-        """Run once; return the seconds to wait before the next run."""
+        """Do the work once; return the seconds until the next run."""
 
     def handle_failure(self, error: Exception) -> float:
-        """Log an error of ``run_once``; return the seconds to wait before the next run."""
+        """Log an exception of ``run_once``; return the seconds until the next run."""
         LOG.exception("%s failed; retrying in %.1f s", self._thread.name, FAILURE_PAUSE)
         return FAILURE_PAUSE
 
-    def finish(self) -> None:  # noqa: B027 - for most loops nothing remains
-        """Clean up, in the thread, after the last call of ``run_once``."""
+    def finish(self) -> None:  # noqa: B027 - most loops need no cleanup
+        """Clean up in the thread after the last ``run_once``."""
 
     @property
     def is_stopping(self) -> bool:
@@ -46,23 +46,22 @@ class BackgroundLoop(abc.ABC):
         self._woken.set()
 
     def stop(self) -> None:
-        """Ask the thread to end after the current call."""
+        """Ask the thread to end after the current run."""
         self._stopping.set()
         self._woken.set()
 
     def wait(self) -> None:
-        """Wait for the thread to end; returns at once if it was never started."""
         if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
         while True:
             self._woken.clear()
-            if self._stopping.is_set():  # after the clear, which may have erased the wake-up of stop()
+            if self._stopping.is_set():  # check after clear(), which may have erased the wake-up of stop()
                 break
             try:
                 pause = self.run_once()
-            except Exception as error:  # only this thread does the work
+            except Exception as error:  # no other thread would take over the work
                 pause = self.handle_failure(error)
             if pause:
                 self._woken.wait(pause)
@@ -89,7 +88,7 @@ class Periodic(BackgroundLoop):
         return self._pause()
 
     def handle_failure(self, error: Exception) -> float:
-        """Log an outage once, as a warning; log any other error with its traceback."""
+        """Log an outage once as a warning, any other error with its traceback."""
         if isinstance(error, errors.Unavailable):
             (LOG.debug if self._failing else LOG.warning)("%s skipped: %s", self._thread.name, error)
             self._failing = True

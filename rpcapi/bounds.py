@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from rpcapi import errors
 
-SAMPLES = 100  # entries measured per in-memory collection
+SAMPLES = 100  # measured entries of an in-memory collection
 
 
 class CollectionSize(NamedTuple):
-    """Entries and limit in bytes (0: none) of a collection; a full one ``rotates`` or refuses new work."""
+    """Size and limit of a collection, which at its limit ``rotates`` (drops old entries) or refuses work."""
 
     entries: int
     bytes: int
-    bound: int = 0
+    bound: int = 0  # in bytes; 0 for none
     rotates: bool = False
 
     @property
@@ -24,7 +24,7 @@ class CollectionSize(NamedTuple):
 
 
 def estimate(*mappings: Mapping[Any, Any]) -> CollectionSize:
-    """Return the number of entries of the first mapping, and the approximate text length of all mappings."""
+    """Return the entries of the first mapping, and the approximate text length of all mappings."""
     size = 0
     for mapping in mappings:
         sample = list(islice(mapping.items(), SAMPLES))
@@ -39,7 +39,7 @@ class Bound(NamedTuple):
 
 
 class StoreBounds:
-    """Thread-safe last measured sizes of a store's collections; arrivals between measurements may exceed limits."""
+    """Last measured sizes of a store's collections; writes between measurements may exceed limits."""
 
     def __init__(self, store: str, bounds: Mapping[str, Bound]) -> None:
         self._store = store

@@ -10,21 +10,17 @@ from rpcapi import errors
 
 MAX_ID = 255  # characters
 MAX_NUMBER = 10**15  # seconds or milliseconds
-# Key of a received context: user authenticated by the broker.
-SENDER_KEY = "sender"
+SENDER_KEY = "sender"  # key of the authenticated user in a received context
 
 
 class RequestContext(oslo_context.RequestContext):
-    """oslo.context's request context with a deadline.
+    """Context of oslo.context with a deadline. Requires clocks synchronized to within one second.
 
-    Clocks of all machines must be synchronized (NTP) to within one second.
-
-    Attributes:
-        deadline: Unix time in seconds; 0 for none.
-        sent_ms: Sender's clock when it sent the message; None if unknown.
-        host_uuid: State folder of the calling agent; None for other callers. Guards against mix-ups, proves nothing.
-        sender: Broker user who sent a received context; None on a bus without authentication. Never sent on.
-        sender_project: Only project whose records the sender may access; None for all.
+    - ``deadline``: Unix time in seconds; 0 for none.
+    - ``sent_ms``: The sender's clock when it sent the message.
+    - ``host_uuid``: Identity of an agent's state folder. Detects mix-ups, but proves nothing.
+    - ``sender``: Authenticated user; None on a bus without authentication. Never forwarded.
+    - ``sender_project``: Only project that the sender may access; None for all.
     """
 
     def __init__(
@@ -36,8 +32,8 @@ class RequestContext(oslo_context.RequestContext):
         overwrite: bool = True,
         **kwargs: Any,
     ) -> None:
-        # Without a current context, oslo.context makes this one current even with overwrite=False. Log lines outside of
-        # requests would then have the id of the first request.
+        # With overwrite=False, oslo.context still makes the first context current, which would put its request id in
+        # all log lines outside of requests.
         self._detached = not overwrite
         super().__init__(overwrite=overwrite, **kwargs)
         self._detached = False
@@ -48,7 +44,7 @@ class RequestContext(oslo_context.RequestContext):
         self.sender_project: str | None = None
 
     def update_store(self) -> None:
-        """Make this the thread's current context, which sets the ids in log lines."""
+        """Make this the thread's current context, whose ids appear in log lines."""
         if not self._detached:
             super().update_store()
 
@@ -67,7 +63,6 @@ class RequestContext(oslo_context.RequestContext):
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], **kwargs: Any) -> "RequestContext":
-        """Build from a peer's context; unknown keys are ignored. Raises MalformedObject."""
         ids = {key: values[key] for key in ("request_id", "project_id", "user_id", "host_uuid") if values.get(key)}
         for key, text in ids.items():
             check_id(key, text)
@@ -80,7 +75,7 @@ class RequestContext(oslo_context.RequestContext):
         return cls(deadline=deadline, sent_ms=sent_ms, **ids, **kwargs)
 
     def with_timeout(self, seconds: float) -> "RequestContext":
-        """Return a copy whose deadline is at most ``seconds`` from now."""
+        """Return a copy with a deadline in ``seconds``, or the current deadline if sooner."""
         requested_deadline = time.time() + seconds
         values = self.to_dict() | {
             "deadline": min(requested_deadline, self.deadline) if self.deadline else requested_deadline
@@ -91,7 +86,7 @@ class RequestContext(oslo_context.RequestContext):
         return RequestContext.from_dict(self.to_dict() | {"deadline": 0.0}, overwrite=False)
 
     def remaining(self, default: float) -> float:
-        """Return the remaining seconds, at least 0; ``default`` without a deadline."""
+        """Return the seconds until the deadline, at least 0; ``default`` without a deadline."""
         return max(0.0, self.deadline - time.time()) if self.deadline else default
 
     def check_deadline(self) -> None:
@@ -101,11 +96,7 @@ class RequestContext(oslo_context.RequestContext):
 
 
 def check_id(key: str, text: Any) -> None:
-    """Raise MalformedObject unless ``text`` is a printable line of 1 to MAX_ID characters.
-
-    Stores and logs rely on this only check of request ids, projects and users. A lone surrogate, valid JSON but not
-    encodable, is not printable.
-    """
+    """Raise MalformedObject unless ``text`` is 1 to MAX_ID printable characters; stores and logs rely on it."""
     if not isinstance(text, str) or not 1 <= len(text) <= MAX_ID or not text.isprintable():
         raise errors.MalformedObject(
             name="request context", why=f"{key} must be a string of 1 to {MAX_ID} printable characters"
@@ -113,10 +104,10 @@ def check_id(key: str, text: Any) -> None:
 
 
 def _is_time(value: Any) -> bool:
-    # Compare integers without conversion: large ones overflow a float.
+    # Without conversion to float, which large integers would overflow.
     return isinstance(value, (int, float)) and abs(value) < MAX_NUMBER
 
 
 def new(project_id: str = "", user_id: str = "", **kwargs: Any) -> RequestContext:
-    """Return a context with a new request id that does not become the thread's current one."""
+    """Return a context with a new request id, without making it the thread's current one."""
     return RequestContext(project_id=project_id, user_id=user_id, overwrite=False, **kwargs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decorator of RPC methods: context, deadline, argument checks and errors."""
+"""Decorator that exposes a method of an endpoint to RPC callers."""
 
 import functools
 import time
@@ -18,21 +18,13 @@ Method = Callable[..., Any]
 def expose(method: Method) -> Method:
     """Expose ``method(self, ctxt, ...)`` of an endpoint class to RPC callers.
 
-    Before the method runs:
+    The wrapper makes the context current, for request ids in logs; it stays current because the RPC server logs
+    unexpected exceptions later. It raises DeadlinePassed after the deadline, and MalformedObject for arguments that do
+    not match the annotations. GanttErrors are returned to the caller; any other exception is a bug, logged by the RPC
+    server.
 
-    - The caller's context becomes the thread's current one, for the request id in logs. It stays current after the
-      call, because the RPC server logs unexpected exceptions later.
-    - A passed deadline raises DeadlinePassed.
-    - Arguments that do not match the annotations raise MalformedObject.
-
-    GanttErrors are returned to the caller. Any other exception is a bug; the RPC server logs its traceback.
-
-    Optional hooks of the endpoint: ``_observe(method, code, seconds)`` is called after each call, with code "ok", that
-    of the error, or "bug". ``_observe_late(method, ctxt, values)`` is called for requests past their deadline, with
-    checked arguments.
-
-    ``__wrapped__`` is the undecorated function. ``oslo_messaging.ExplicitRPCAccessPolicy`` checks the attribute
-    ``exposed``.
+    Optional hooks of the endpoint: ``_observe(method, code, seconds)`` after each call, with code "ok", "bug" or the
+    error's, and ``_observe_late(method, ctxt, values)`` for requests past their deadline, with checked arguments.
     """
     arguments = ArgumentChecker(method)
 
@@ -58,12 +50,12 @@ def expose(method: Method) -> Method:
             return answer
         except errors.GanttError as error:
             code = error.code
-            # Wrapped like this, the error reaches the caller unchanged and the server logs no traceback.
+            # ExpectedException passes the error to the caller without a traceback in the server's log.
             raise messaging.ExpectedException() from error
         finally:
             observe = getattr(self, "_observe", None)
             if observe is not None:
                 observe(method.__name__, code, time.perf_counter() - began)
 
-    wrapper.exposed = True  # type: ignore[attr-defined]
+    wrapper.exposed = True  # type: ignore[attr-defined] - read by oslo.messaging's ExplicitRPCAccessPolicy
     return wrapper

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""High-water mark of a store: a store behind it has forgotten acknowledged writes."""
+"""High-water mark of a store, to detect that the store lost acknowledged writes."""
 
 from threading import Lock
 
 
 class HighWaterMark:
-    """Newest observed epoch and position of a store, and whether this process began an epoch. Thread-safe."""
+    """Newest epoch and position of a store that this process observed. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -26,7 +26,7 @@ class HighWaterMark:
             self._epoch_changed = True
 
     def take_epoch_change(self) -> bool:
-        """Return whether this process began a new epoch since the last call."""
+        """Return whether this process began an epoch since the last call."""
         with self._lock:
             changed, self._epoch_changed = self._epoch_changed, False
             return changed

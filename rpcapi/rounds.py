@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds: concurrent calls are served together and share fixed costs.
 
-Like group commit of databases, without a timer: calls that arrive during a round form the next one.
+Calls that arrive during a round form the next one, as in the group commit of databases, but without a timer.
 """
 
 import threading
@@ -16,15 +16,11 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class RoundLimits:
-    """Limits of rounds, in units of the calls' sizes.
+    """Limits of rounds, in units of the calls' sizes."""
 
-    ``size``: Total size of a round. ``per_owner``: Share of one owner in a round while other owners wait. ``at_once``:
-    Number of concurrent rounds.
-    """
-
-    size: int
-    per_owner: int
-    at_once: int = 1
+    size: int  # of one round
+    per_owner: int  # share of an owner in a round while other owners wait
+    at_once: int = 1  # concurrent rounds
 
 
 class _WaitingCall(Generic[Item, Answer]):
@@ -33,8 +29,8 @@ class _WaitingCall(Generic[Item, Answer]):
         self.owner = owner
         self.size = size
         self.outcome: Answer | BaseException | None = None
-        self.round: list[_WaitingCall[Item, Answer]] | None = None  # round to serve, with this call first
-        # Cheaper than an Event, which uses a condition with a second lock.
+        self.round: list[_WaitingCall[Item, Answer]] | None = None  # round that this call's thread must serve
+        # Cheaper than an Event, which has a condition and a second lock.
         self._asleep = threading.Lock()
         self._asleep.acquire()
 
@@ -51,7 +47,7 @@ class _WaitingCall(Generic[Item, Answer]):
 
 
 class Rounds(Generic[Item, Answer]):
-    """Server of calls in rounds, by the thread of a round's first call; owners take turns, in order of arrival."""
+    """Server of rounds in the thread of each round's first call; owners take turns in the order of arrival."""
 
     def __init__(
         self, serve: Callable[[Sequence[Item]], Sequence[Answer | BaseException]], limits: RoundLimits
@@ -61,7 +57,7 @@ class Rounds(Generic[Item, Answer]):
         self._limits = limits
         self._lock = threading.Lock()
         self._rounds = 0  # being served, or about to be
-        # by owner, in order of turns
+        # Waiting calls by owner, in the order of turns.
         self._waiting: OrderedDict[str, deque[_WaitingCall[Item, Answer]]] = OrderedDict()
 
     def call(self, item: Item, owner: str, size: int = 1) -> Answer:
@@ -79,13 +75,13 @@ class Rounds(Generic[Item, Answer]):
         return call.result()
 
     def _lead(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Add arrived calls to a round, serve it, and start the next one."""
+        """Add waiting calls to a round, serve it, and start the next one."""
         with self._lock:
             self._fill(calls)
         outcomes: Sequence[Answer | BaseException]
         try:
             outcomes = self._serve([call.item for call in calls])
-        except BaseException as error:  # whatever ended the round, all callers must wake
+        except BaseException as error:  # all callers must wake
             outcomes = [error] * len(calls)
         for call, outcome in zip(calls, outcomes, strict=True):
             call.outcome = outcome
@@ -106,9 +102,9 @@ class Rounds(Generic[Item, Answer]):
         return calls[0]
 
     def _fill(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Add waiting calls to a round until the next does not fit; an empty round accepts any.
+        """Add waiting calls until the next does not fit; an empty round accepts any call.
 
-        While several owners wait, an owner that has used its share is skipped.
+        While several owners wait, an owner that has used up its share is skipped.
         """
         shares = Counter[str]()
         for call in calls:
@@ -132,7 +128,7 @@ class Rounds(Generic[Item, Answer]):
     def _sleep(self, call: _WaitingCall[Item, Answer]) -> None:
         try:
             call.sleep()
-        except BaseException:  # the green thread was killed: hand its round over
+        except BaseException:  # the green thread was killed: pass its round on
             with self._lock:
                 successor = self._replace(call)
             if successor is not None:
@@ -140,7 +136,7 @@ class Rounds(Generic[Item, Answer]):
             raise
 
     def _replace(self, call: _WaitingCall[Item, Answer]) -> _WaitingCall[Item, Answer] | None:
-        """Remove ``call``; return the call that takes over its round, if it had one."""
+        """Remove ``call``; return the call that takes over its round, or None."""
         waiting = self._waiting.get(call.owner, deque())
         if call in waiting:
             waiting.remove(call)

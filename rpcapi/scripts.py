@@ -9,7 +9,7 @@ from functools import partial
 
 
 def _run(script: str, extra: str, package: str, target: str) -> int:
-    """Run ``target``, ``package.module:function``, and return its exit code; without ``package``, ask for its extra."""
+    """Run ``target``, ``module:function``, unless ``package`` of pip extra ``extra`` is missing."""
     if importlib.util.find_spec(package) is None:
         print(f"{script}: {package} is not installed; run: pip install 'gantt[{extra}]'", file=sys.stderr)
         return 1

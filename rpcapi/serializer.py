@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serializer of contexts and versioned objects, with typed errors."""
+"""Serializer of contexts and versioned objects."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from rpcapi.context import RequestContext
 from rpcapi.objects.base import GanttObject
 from rpcapi.validation.text import MAX_SHOWN
 
-MAX_SHOWN_ERROR = 200  # characters of an error, which may quote the peer's object
+MAX_SHOWN_ERROR = 200  # characters of errors, which may quote the peer's object
 
 Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 
@@ -21,8 +21,9 @@ Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 class GanttSerializer(ovo_base.VersionedObjectSerializer):
     """oslo's object serializer with RequestContext, default values and typed errors.
 
-    ``backport`` asks the conductor for an older version of a too new argument. Without it, for other major versions,
-    and for elements of lists or mappings, IncompatibleObject is raised, so that one message causes few backports.
+    ``backport`` asks the conductor for an older version of a too new argument. Without it, for a different major
+    version, and for elements of lists or mappings, IncompatibleObject is raised, so that a message causes few
+    backports.
     """
 
     OBJ_BASE_CLASS = GanttObject
@@ -38,7 +39,7 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
         return RequestContext.from_dict(context)
 
     def deserialize_entity(self, context: RequestContext, entity: Any) -> Any:
-        """Return the argument with primitives replaced by objects; raises MalformedObject or IncompatibleObject."""
+        """Replace primitives by objects. Raises MalformedObject or IncompatibleObject."""
         try:
             return super().deserialize_entity(context, entity)
         except RecursionError:

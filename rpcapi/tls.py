@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS contexts of clients and servers, and descriptions of failed handshakes."""
+"""TLS contexts, and explanations of failed handshakes."""
 
 import ssl
 from pathlib import Path
 
 from rpcapi import errors
 
-# Meaning of a server's alert, by the end of OpenSSL's name for it; the beginning depends on the version.
+# Explanations of alerts, by the end of OpenSSL's name, whose beginning depends on the version.
 _ALERTS = {
     "CERTIFICATE_REQUIRED": "the server requires a client certificate",
     "HANDSHAKE_FAILURE": "the server refused the handshake: it may require a client certificate",
@@ -30,9 +30,9 @@ def client_context(
     key_file: str | None = None,
     password: str | None = None,
 ) -> ssl.SSLContext:
-    """Return a context that verifies servers and their names, against the system's CAs without ``ca_file``.
+    """Return a context that verifies servers and their names, by default against the system's CAs.
 
-    Files are PEM; ``cert_file`` may have the key. Raises BadConfiguration with ``subject`` and file.
+    Files are PEM; ``cert_file`` may contain the key. Raises BadConfiguration with ``subject`` and file.
     """
     if key_file and not cert_file:
         raise errors.BadConfiguration(why=f"{subject} has a client key file, but no client certificate")
@@ -49,9 +49,9 @@ def client_context(
 def server_context(
     subject: str, *, cert_file: str, key_file: str | None = None, client_ca_file: str | None = None
 ) -> ssl.SSLContext:
-    """Return a server context, which requires client certificates of ``client_ca_file`` if given.
+    """Return a server context, which requires client certificates if ``client_ca_file`` is given.
 
-    Files are PEM; ``cert_file`` may have the key. Raises BadConfiguration with ``subject`` and file.
+    Files are PEM; ``cert_file`` may contain the key. Raises BadConfiguration with ``subject`` and file.
     """
     for path in filter(None, (cert_file, key_file, client_ca_file)):
         _check_readable(subject, path)
@@ -69,11 +69,11 @@ def is_refusal(error: BaseException) -> bool:
 
 
 def describe(error: BaseException, *, handshake: bool = False) -> str:
-    """Return why a connection failed. ``handshake``: it uses TLS, and nothing has been read yet."""
+    """Explain a failed connection; ``handshake``: it uses TLS, and nothing was read yet."""
     text = str(error) or type(error).__name__
     if isinstance(error, ssl.SSLError) and (reason := _known_reason(error)):
         return f"TLS failed: {reason}"
-    # With TLS 1.3 a server rejects a client after the client's part of the handshake; its alert may get lost.
+    # With TLS 1.3 a server rejects a client after the client's part of the handshake, and its alert may be lost.
     if handshake and isinstance(error, ssl.SSLEOFError | ConnectionError):
         return f"the server closed the connection: it may require a client certificate that it trusts ({text})"
     return text

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenTelemetry spans of requests: one trace per request id, across all processes.
+"""OpenTelemetry spans: one trace per request id, across all processes.
 
-oslo.messaging creates spans of calls and propagates their context. Some steps of a boot have no call: the conductor's
-saga reads the request from its store, an agent from its journal, and one call carries selections of many requests.
-Therefore the trace id is the UUID of the request id, and spans without a parent in that trace are children of a root
-context derived from it, which has no span of its own.
-
-Unless ``start`` was called with tracing enabled, nothing is recorded and opentelemetry is not imported.
+oslo.messaging traces calls, but some steps of a boot have no call: a saga reads its request from a store, an agent from
+a journal, and one call carries selections of many requests. So the trace id is the UUID of the request id, and spans
+without a parent in the trace are children of a root context derived from it, which has no span of its own. Nothing is
+recorded, and opentelemetry is not imported, before ``start``.
 """
 
 import contextlib
@@ -21,7 +19,7 @@ from rpcapi import errors
 
 GROUP = "oslo_messaging_tracing"
 PACKAGES = "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
-EXPORT_SECONDS = 5  # time limit of an export, also of the last one in stop()
+EXPORT_SECONDS = 5  # time limit of an export
 
 _tracer: Any = None
 _provider: Any = None
@@ -29,10 +27,9 @@ _NO_SPAN = contextlib.nullcontext()
 
 
 def start(conf: Any) -> None:
-    """Record the spans of this process as configured in [oslo_messaging_tracing].
+    """Record spans as configured in [oslo_messaging_tracing]. Starts a thread, so call it after any fork.
 
-    Starts a thread: call it after any fork. Raises BadConfiguration if PACKAGES are missing or the protocol is not
-    http/protobuf.
+    Raises BadConfiguration if PACKAGES are missing or the protocol is not http/protobuf.
     """
     global _tracer, _provider  # noqa: PLW0603 - as in opentelemetry, one provider for each process
     options = conf[GROUP]
@@ -76,7 +73,7 @@ def span(name: str, request_id: str | None) -> AbstractContextManager[Any]:
 
 
 def shared_span(name: str, request_ids: Iterable[str | None]) -> AbstractContextManager[Any]:
-    """Return a context manager for work shared by several requests, with one span for each."""
+    """Return a context manager of work shared by several requests, with a span for each."""
     return _NO_SPAN if _tracer is None else _shared_span(name, request_ids)
 
 

@@ -5,8 +5,8 @@ import functools
 import importlib.metadata
 from collections.abc import Mapping
 
-COMPUTE = "compute"  # the topic of agents
-OLDEST_AGENT = "1.0"  # RPC version of the oldest supported agent
+COMPUTE = "compute"  # topic of agents
+OLDEST_AGENT = "1.0"
 
 
 def installed_version() -> str:
@@ -23,6 +23,6 @@ def parse_rpc_version(version: str) -> tuple[int, ...]:
 
 
 def is_too_old(rpc_versions: Mapping[str, str] | None) -> bool:
-    """Return whether an agent's RPC versions are too old; an agent without versions has OLDEST_AGENT."""
+    """Return whether an agent's RPC version is unsupported; without versions it is OLDEST_AGENT."""
     version = (rpc_versions or {}).get(COMPUTE, OLDEST_AGENT)
     return parse_rpc_version(version) < parse_rpc_version(OLDEST_AGENT)

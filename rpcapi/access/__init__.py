@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends a message, and which methods that sender may call."""
+"""Authorization: users of the bus, their roles, and the callers of each method."""

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users of the embedded bus, with the rights of RabbitMQ's users; all agents share one.
-
-Redis lets only the user named in a list's key append to it.
-"""
+"""Users of the embedded bus. They have the rights of RabbitMQ's users, but all agents share one user."""
 
 import re
 from collections.abc import Iterable
@@ -14,16 +11,12 @@ from rpcapi.access.senders import SenderRole
 ADMIN = SenderRole.ADMIN.value
 USERS = {user.name: user for user in SERVICE_USERS}
 NAMES = (*USERS, ADMIN)
-# Users whose dead letters a user may read, besides its own.
+# Users who may read everybody's dead letters.
 READERS_OF_DEAD_LETTERS = ("operator", ADMIN)
 
 
 def user_of(login: str | None) -> str:
-    """Return the bus user of a login; without a name, the administrator.
-
-    Names with a suffix, like RabbitMQ's `client.NAME@PROJECT`, are refused because this bus does not separate them.
-    Raises BadConfiguration for an unknown user.
-    """
+    """Return the bus user of a login, by default the administrator. Raises BadConfiguration for an unknown user."""
     if not login:
         return ADMIN
     if login not in NAMES:
@@ -33,7 +26,6 @@ def user_of(login: str | None) -> str:
 
 
 def callers_of(topic: str) -> tuple[str, ...]:
-    """Return the users whose requests a server of the topic reads."""
     service = topic.partition(".")[0]
     if service not in SERVICES:
         return NAMES

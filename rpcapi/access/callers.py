@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The callers of each exposed method: one table, which bus.get_server enforces and docs/security.md shows."""
+"""Allowed callers of each exposed method, enforced by bus.get_server and listed in docs/security.md."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ AGENT, CONDUCTOR, SCHEDULER, OPERATOR, READER, CLIENT = (
 
 
 class Rule(NamedTuple):
-    """Callers of a method.
+    """Callers of one method, with limits on their arguments.
 
-    ``host`` is the path of the argument with a service host or node, such as ``report.host``: in an agent's call it
-    must be its own. ``not_by_agents`` are arguments that agents must omit. ``project`` says where a call names the
-    project of a client that acts for one only: CONTEXT, the path of an argument, or RECORDS that the method reads and
-    checks itself; None refuses such clients. Their request contexts name their project or none.
+    - ``host``: Path of an argument, such as ``report.host``, which must name the calling agent's own host or node.
+    - ``not_by_agents``: Arguments that agents must omit.
+    - ``project``: Where a call names its project: CONTEXT, the path of an argument, or RECORDS, which the method checks
+      itself. None refuses clients of one project.
     """
 
     roles: frozenset[SenderRole]
@@ -41,7 +41,7 @@ def _by(*roles: SenderRole, **limits: Any) -> Rule:
     return Rule(frozenset(roles), **limits)
 
 
-# By service (first word of the topic) and method; missing methods have no callers.
+# Rules by service (first word of the topic) and method. A method without a rule has no callers.
 CALLERS: Mapping[str, Mapping[str, Rule]] = {
     "scheduler": {
         "select_destinations": _by(CONDUCTOR),
@@ -157,7 +157,6 @@ class ServiceAccess:
             raise self._refusal(method, f"user {sender.user!r}", f"allowed callers: {allowed}")
 
     def check_host(self, method: str, sender: Sender, values: Mapping[str, Any]) -> None:
-        """Raise CallerRefused unless an agent's call is about its own host."""
         rule = self._rules.get(method)
         if rule is None or rule.host is None or sender.role is not SenderRole.AGENT:
             return
@@ -171,7 +170,7 @@ class ServiceAccess:
             )
 
     def check_project(self, method: str, sender: Sender, project: str | None, values: Mapping[str, Any]) -> None:
-        """Raise CallerRefused unless a single-project client calls for its project; ``project`` is the context's."""
+        """Raise CallerRefused if a client of one project names another; ``project`` is the context's."""
         if sender.project is None:
             return
         rule = self._rules.get(method)
@@ -190,18 +189,17 @@ class ServiceAccess:
 
 
 def access_of(service: str) -> ServiceAccess | None:
-    """Return the access rules of one of gantt's services, or None for another service."""
     rules = CALLERS.get(service)
     return None if rules is None else ServiceAccess(service, rules)
 
 
 def _argument(values: Mapping[str, Any], path: str) -> Any:
-    """Return the value at a dotted path: an argument, or a field of an object; "" if it is missing."""
+    """Return the argument, or field of an argument, at a dotted path; "" if missing."""
     name, _, field = path.partition(".")
     value = values.get(name, "")
     if not field:
         return "" if value is None else value
     try:
         return getattr(value, field, "")
-    except NotImplementedError:  # a field that the sender left out
+    except NotImplementedError:  # unset field of a versioned object
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enrols and revokes users through RabbitMQ's management API, as the broker's administrator."""
+"""Client of RabbitMQ's management API that creates and deletes users as the broker's administrator."""
 
 import base64
 import http.client
@@ -13,29 +13,25 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from rpcapi import errors, tls
 from rpcapi.access.rabbit_users import VHOST, RabbitUser
 
-SECONDS = 10.0  # time-out of requests other than imports
-# URL options, with oslo.messaging's names, and their TLS files.
+SECONDS = 10.0  # timeout of a request, except imports
+# Arguments of tls.client_context by URL option. The options have oslo.messaging's names.
 TLS_OPTIONS = {"ssl_ca_file": "ca_file", "ssl_cert_file": "cert_file", "ssl_key_file": "key_file"}
 
 
 class BrokerAdministration:
-    """The management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST?OPTIONS``; all calls may be repeated.
-
-    ``https`` verifies the broker, by the authority in ``ssl_ca_file`` if given; ``ssl_cert_file`` and ``ssl_key_file``
-    are a client certificate.
-    """
+    """Management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST?OPTIONS``; the options name TLS files."""
 
     def __init__(self, url: str) -> None:
-        """Raise ValueError for a malformed URL, and BadConfiguration for an unusable file; neither has the password."""
+        """Raise ValueError for a malformed URL, BadConfiguration for an unusable file; hide the password."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not (parts.hostname and parts.username and parts.password):
             raise ValueError("the URL of RabbitMQ's management API must be like https://NAME:PASSWORD@HOST:15671/VHOST")
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
         if not options.keys() <= TLS_OPTIONS.keys():
-            # Do not show the option: after a '?' not written as %3F it is part of the password.
+            # Do not quote the option: it may be the end of a password with an unescaped '?'.
             raise ValueError(f"the URL has an unknown option after its '?'; known: {', '.join(TLS_OPTIONS)}")
         files = {TLS_OPTIONS[name]: path for name, path in options.items()}
-        # Do not send passwords through a proxy of the environment.
+        # Ignore proxies of the environment: requests carry passwords.
         handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
         if parts.scheme == "https":
             context = tls.client_context("the URL of RabbitMQ's management API", **files)
@@ -49,10 +45,7 @@ class BrokerAdministration:
         self._authorization = "Basic " + base64.b64encode(credentials.encode()).decode()
 
     def enroll(self, user: RabbitUser, password: str) -> None:
-        """Create a user or set its password, then its permissions; raises Unavailable.
-
-        Limits of routing keys come first: without permissions a user cannot enter a virtual host.
-        """
+        """Create a user or change its password; grant access last, after its limits. Raises Unavailable."""
         name = quote(user.name, safe="")
         self._request("PUT", f"users/{name}", {"password": password, "tags": ""})
         for topic_permission in user.topic_permissions():
@@ -62,11 +55,10 @@ class BrokerAdministration:
         self._request("PUT", f"permissions/{self._vhost}/{name}", permission)
 
     def revoke(self, name: str) -> bool:
-        """Delete a user, whose connections the broker then closes; return whether it existed; raises Unavailable."""
+        """Delete a user, which closes its connections; return whether it existed. Raises Unavailable."""
         return self._request("DELETE", f"users/{quote(name, safe='')}")
 
     def import_definitions(self, document: str, seconds: float) -> None:
-        """Create all objects of a definitions file (JSON) within ``seconds``; raises Unavailable."""
         self._request("POST", "definitions", json.loads(document), seconds)
 
     def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None, seconds: float = SECONDS) -> bool:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users of RabbitMQ, and what the broker lets each do.
+"""RabbitMQ users and their permissions.
 
-An RPC goes to the exchange `gantt-<service>` with the topic (or `topic.server`) as routing key, so write permission
-on an exchange is the permission to call that service. Queues are named like their routing keys; a fanout has an
-exchange of its own, `<topic>_fanout`, and queues `<topic>_fanout.<user>.<random>`; a reply goes to a queue
-`reply.<user>.<random>` through the exchange `gantt-replies` (rpcapi/messaging/drivers/confined_rabbit.py explains why
-not through the default exchange). The definitions create the exchanges: permission to declare one includes deletion.
+- A call to ``topic`` or ``topic.server`` goes through the exchange ``gantt-<service>``, so write permission on an
+  exchange is permission to call the service. Queues are named like their routing keys.
+- A fanout goes through the exchange ``<topic>_fanout`` to queues ``<topic>_fanout.<user>.<random>``.
+- Replies go through ``gantt-replies`` to queues ``reply.<user>.<random>``.
 """
 
 import re
@@ -16,10 +15,9 @@ from rpcapi.access.senders import SERVICES_WITHOUT_FANOUT, agent_user, client_us
 
 VHOST = "gantt"
 RANDOM = "[0-9a-f]{32}"
-# No user may write to the default exchange: it reaches every queue by name, including agents' queues.
+# Replaces the default exchange, which no user may write to: it reaches every queue by name.
 REPLY_EXCHANGE = "gantt-replies"
-# Servers publish unprocessable messages to the exchange; definitions bind the queue. The names differ, because
-# permission to publish to an exchange includes binding a queue of that name.
+# The names differ because write permission on an exchange includes binding a queue of the same name.
 DEAD_LETTER_EXCHANGE = "gantt-dead-letters"
 DEAD_LETTER_QUEUE = "dead_letters"
 SERVICES = ("scheduler", "claims", "conductor", "compute")
@@ -30,10 +28,9 @@ NOTHING = "^$"
 
 @dataclass(frozen=True)
 class RabbitUser:
-    """A broker user with the services that it serves, calls and sends fanouts to.
+    """Broker user with the services that it serves, calls and sends fanouts to.
 
-    ``answers`` is a pattern of the users to whom it replies; ``host`` is an agent's only service host;
-    ``reads_dead_letters`` covers all servers.
+    ``answers`` is a pattern of the users that it replies to; ``host`` is the only service host of an agent.
     """
 
     name: str
@@ -46,25 +43,24 @@ class RabbitUser:
 
     @property
     def configure(self) -> str:
-        """Pattern of the queues that the user may declare and delete: its own."""
         return _any_of(self._own_queues())
 
     @property
     def write(self) -> str:
-        """Pattern of the exchanges that the user may publish to and the queues that it may bind."""
+        """Pattern of the exchanges that the user may publish to, and the queues that it may bind."""
         replies = [REPLY_EXCHANGE] if self.answers else []
         letters = [DEAD_LETTER_EXCHANGE] if self.serves else []
         return _any_of([*replies, *letters, *exchanges_of(self.calls), *_fanouts(self.fans_out), *self._own_queues()])
 
     @property
     def read(self) -> str:
-        """Pattern of the queues that the user may consume and the exchanges that it may bind a queue to."""
+        """Pattern of the queues that the user may consume, and the exchanges that it may bind queues to."""
         exchanges = [*exchanges_of(self.serves), *_fanouts(self.serves)]
         letters = [DEAD_LETTER_QUEUE] if self.reads_dead_letters else []
         return _any_of([REPLY_EXCHANGE, *exchanges, *letters, *self._own_queues()])
 
     def topic_permissions(self) -> list[dict[str, str]]:
-        """Return the routing keys that the user may publish with and bind to, of replies and of agents' topic."""
+        """Return the routing keys allowed on the reply exchange and, for agents, on the compute exchange."""
         replies = rf"^reply\.{self.answers}\.{RANDOM}$" if self.answers else NOTHING
         permissions = [self._topic_permission(REPLY_EXCHANGE, replies, f"^{self._reply_queue()}$")]
         if "compute" in self.serves:
@@ -99,7 +95,7 @@ def _fanouts(services: Iterable[str]) -> list[str]:
     return [name for service in services if (name := f"{service}_fanout") in FANOUTS]
 
 
-# Types of the durable exchanges in the broker's definitions, by name.
+# Exchange types of the broker's definitions, by name; all are durable.
 DEPLOYED_EXCHANGES = {
     **dict.fromkeys((REPLY_EXCHANGE, *exchanges_of(SERVICES)), "topic"),
     **dict.fromkeys((*FANOUTS, DEAD_LETTER_EXCHANGE), "fanout"),
@@ -108,7 +104,7 @@ AGENT_CALLS = ("scheduler", "claims", "conductor")
 CLIENT_CALLS = ("scheduler", "conductor")
 CONDUCTORS = r"conductor(\..+)?"
 SERVICE_USERS = (
-    # The scheduler never calls agents; it asks the conductor to backport objects to an older version.
+    # Calls the conductor, for example to backport objects, and never agents.
     RabbitUser("scheduler", serves=("scheduler", "claims"), calls=("conductor",), answers=ANYBODY),
     RabbitUser(
         "conductor",
@@ -117,13 +113,13 @@ SERVICE_USERS = (
         fans_out=("compute",),
         answers=ANYBODY,
     ),
-    # Agents report and confirm, and call no agents. This user serves all simulated hosts.
+    # Shared user of several agents, for example of all simulated hosts.
     RabbitUser("compute", serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS),
-    # Commands, and programs that write aggregates and host state.
+    # gantt's commands, and programs that write aggregates and host state.
     RabbitUser("operator", calls=("scheduler", "claims", "conductor"), reads_dead_letters=True),
-    # Read-only view of operators; services refuse its calls of writing methods.
+    # Read-only operator: the services refuse its calls of writing methods.
     RabbitUser("reader", calls=("scheduler", "claims", "conductor")),
-    # Trusted front end like nova-api: builds, lists, deletes, explains.
+    # Trusted front end, like nova-api.
     RabbitUser("client", calls=CLIENT_CALLS),
 )
 
@@ -133,5 +129,4 @@ def agent(host: str) -> RabbitUser:
 
 
 def client(name: str, project: str | None = None) -> RabbitUser:
-    """Return the user of a client, for one project only if given; raises InvalidRequest."""
     return RabbitUser(client_user(name, project), calls=CLIENT_CALLS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders of messages: roles of the users that the broker has authenticated."""
+"""Roles of the broker's users as senders of messages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from typing import NamedTuple
 from rpcapi import errors
 from rpcapi.resources import host_patterns, names
 
-AGENT_PREFIX = "gantt-compute."  # then the service host
-# Services without a shared queue, whose calls name a server.
+AGENT_PREFIX = "gantt-compute."  # followed by the service host
+# Services without a shared queue: each call names a server.
 DIRECTED_SERVICES = frozenset({"compute"})
-# Services without fanouts.
 SERVICES_WITHOUT_FANOUT = frozenset({"scheduler", "claims", "conductor"})
-SHARED_AGENT = "compute"  # user that serves a list of hosts
-# In a client's user name, separates the only project that the client acts for.
-PROJECT_SEPARATOR = "@"
+SHARED_AGENT = "compute"  # agent user of several hosts
+PROJECT_SEPARATOR = "@"  # before the project in the user name of a client of one project
 _CLIENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 
 
 class SenderRole(enum.StrEnum):
-    """Kind of sender; the broker's administrator may act as any."""
+    """Kind of sender. The administrator may call every method."""
 
     AGENT = "agent"
     CONDUCTOR = "conductor"
@@ -36,10 +34,7 @@ class SenderRole(enum.StrEnum):
 
 
 class Sender(NamedTuple):
-    """A user of the broker; ``role`` None is a foreign user.
-
-    ``hosts`` are an agent's service hosts; ``project`` is the only project of a client, None if it may name any.
-    """
+    """Broker user with its role (None: unknown), an agent's service hosts, and a client's only project (None: all)."""
 
     user: str
     role: SenderRole | None
@@ -47,7 +42,6 @@ class Sender(NamedTuple):
     project: str | None = None
 
     def is_agent_of(self, name: names.ResourceName) -> bool:
-        """Return whether the sender speaks for the service host of a resource name; names are compared whole."""
         try:
             return self.role is SenderRole.AGENT and names.host_of(names.canonical(name)) in self.hosts
         except errors.InvalidName:
@@ -59,7 +53,6 @@ def agent_user(host: str) -> str:
 
 
 def client_user(name: str, project: str | None = None) -> str:
-    """Return the broker's user of a client, for one project only if given; raises InvalidRequest."""
     if not _CLIENT_NAME.fullmatch(name):
         raise errors.InvalidRequest(
             why=f"the name of a client must have 1 to 64 letters, digits, '_', '.' or '-', got {name[:80]!r}"
@@ -75,11 +68,7 @@ def client_user(name: str, project: str | None = None) -> str:
 
 
 class SenderDirectory:
-    """Maps users of the broker to senders.
-
-    ``gantt-compute.HOST`` is the agent of HOST, ``compute`` the agent of ``shared_hosts``; other roles are the user's
-    name up to its first dot, as in ``operator.alice``. ``client.NAME@PROJECT`` acts for this project only.
-    """
+    """Mapping of broker users to senders. ``shared_hosts`` are the hosts of the agent user ``compute``."""
 
     def __init__(self, shared_hosts: Iterable[str] = ()) -> None:
         self._shared_hosts = frozenset(shared_hosts)
@@ -89,7 +78,6 @@ class SenderDirectory:
         return cls(host for pattern in patterns for host in host_patterns.expand(pattern))
 
     def sender(self, user: str | None) -> Sender | None:
-        """Return the sender of a message; None if the broker authenticated none."""
         if not user:
             return None
         if user == SHARED_AGENT:
@@ -104,7 +92,7 @@ class SenderDirectory:
         return Sender(user, role)
 
     def responder_check(self, topic: str, server: str | None) -> Callable[[str | None], bool]:
-        """Return a predicate of the users that may answer a call to the topic, or to that server of it."""
+        """Return a predicate: may this user answer calls to the topic, or to its server ``server``?"""
         service = topic.partition(".")[0]
         if service not in _SERVERS:
             return lambda user: True
@@ -122,7 +110,7 @@ class SenderDirectory:
 
 
 _ROLES = {role.value: role for role in SenderRole if role is not SenderRole.AGENT}
-# Role of each topic's servers.
+# Role of the servers by service.
 _SERVERS = {
     "scheduler": SenderRole.SCHEDULER,
     "claims": SenderRole.SCHEDULER,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dispatch with authorization: methods refuse senders that the table of callers does not allow."""
+"""RPC dispatch with authorization of senders."""
 
 import logging
 from typing import Any
@@ -14,14 +14,11 @@ from rpcapi.messaging.dispatch import StrictDispatcher
 
 LOG = logging.getLogger(__name__)
 
-MAX_LOGGED = 1000  # users with a logged refusal, one log line each
+MAX_LOGGED = 1000  # users whose first refusal is logged
 
 
 class AuthorizingDispatcher(StrictDispatcher):
-    """Strict dispatcher that authorizes the sender before each method.
-
-    A refusal is answered with CallerRefused, counted by the endpoint's ``_observe`` and logged once per user.
-    """
+    """Dispatcher that refuses senders by raising CallerRefused, counts refusals, and logs one per user."""
 
     serializer: Any
 
@@ -46,7 +43,7 @@ class AuthorizingDispatcher(StrictDispatcher):
             self._count(endpoint, method, error)
             if isinstance(error, errors.CallerRefused):
                 self._log_once(sender, error)
-            # Wrapped like this, the error reaches the caller unchanged and the server logs no traceback.
+            # ExpectedException passes the error to the caller without a traceback in the server's log.
             raise messaging.ExpectedException() from error
         if isinstance(context, RequestContext):
             context.sender = sender.user

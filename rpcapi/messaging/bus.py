@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factory of transports, RPC clients and RPC servers; no other module creates them."""
+"""Factory of all transports, RPC clients and RPC servers."""
 
 from typing import Any
 
@@ -23,17 +23,17 @@ from rpcapi.messaging.private import oslo_messaging_metrics, oslo_messaging_trac
 
 EXCHANGE = "gantt"
 
-# Modules of exceptions that callers receive typed: gantt's, and oslo's for an unknown method or version.
+# Modules of exceptions that are deserialized with their type; oslo's are for unknown methods and versions.
 ALLOWED_REMOTE_EXMODS = ["rpcapi.errors", "oslo_messaging.rpc.dispatcher"]
 
 RABBIT = "oslo_messaging_rabbit"
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of oslo.messaging's RPC and the embedded bus on a private configuration.
+    """Register the options of oslo.messaging's RPC and of the embedded bus.
 
-    oslo.messaging registers its tracing and metrics options on the global one only; without them its server
-    acknowledges every message and dispatches none.
+    oslo.messaging registers tracing and metrics options on the global configuration only. Without them on a private
+    one, its server acknowledges messages but dispatches none.
     """
     for options in (server._pool_opts, client._client_opts, transport._transport_opts, dispatcher._dispatcher_opts):
         conf.register_opts(options)
@@ -54,42 +54,37 @@ def set_rabbit_defaults(conf: cfg.ConfigOpts) -> None:
 
     register_opts(conf)
     conf.register_opts(dict(messaging_opts.list_opts())[RABBIT], group=RABBIT)
-    # Connections open on demand; each executor thread can send its answer without waiting for another.
+    # One connection per executor thread, opened on demand, so that no thread waits to send its answer.
     for name, value in {**RABBIT_DEFAULTS, "rpc_conn_pool_size": conf.executor_thread_pool_size}.items():
         conf.set_default(name, value, group=RABBIT)
 
 
-# Queues are transient, as in oslo.messaging: daemons declare them again within seconds of a broker's restart, and
-# timeout and retry of the sender cover queued messages. `amqp_durable_queues` keeps queued messages through a restart,
-# at three times the latency of a call; `rabbit_quorum_queue` keeps them when a cluster loses a node. Either must be the
-# same for all processes.
+# Queues are transient: senders retry messages that a broker's restart loses. `amqp_durable_queues` would keep them, at
+# three times the latency of a call.
 RABBIT_DEFAULTS: dict[str, Any] = {
-    # With the default, unlimited, a paused worker receives the whole queue.
-    "rabbit_qos_prefetch_count": 8,
+    "rabbit_qos_prefetch_count": 8,  # the default is unlimited: a paused worker would receive the whole queue
     # Detect a dead broker within seconds.
     "heartbeat_timeout_threshold": 20,
     "heartbeat_rate": 4,
-    # Reconnect within seconds after a broker's restart, not after half a minute.
+    # Reconnect within seconds of a broker's restart instead of half a minute.
     "kombu_reconnect_delay": 0.5,
     "rabbit_retry_interval": 1,
     "rabbit_retry_backoff": 1,
     "rabbit_interval_max": 5,
-    # Queues of dead processes expire after 5 minutes instead of 30.
-    "rabbit_transient_queues_ttl": 300,
+    "rabbit_transient_queues_ttl": 300,  # seconds until queues of dead processes expire
 }
 
 
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
-    """Return the transport of `url`, by default of `transport_url`.
+    """Return a lazily connecting transport of `url`, by default of `transport_url`.
 
-    Connects lazily; starts tracing if configured. Raises BadConfiguration, without credentials, for a malformed URL,
-    unknown driver, missing package, or unusable address or option.
+    Raises BadConfiguration, without credentials, for an unusable URL, driver, package or option.
     """
     set_defaults(conf)
     try:
         parsed = messaging.TransportURL.parse(conf, url)
     except (messaging.InvalidTransportURL, ValueError):
-        # Errors of oslo.messaging and urllib quote the URL, or a password mistaken for a port.
+        # The library's errors quote the URL, or a password mistaken for a port.
         raise transport_conf.malformed_url() from None
     if "rabbit" in parsed.transport:
         set_rabbit_defaults(conf)
@@ -109,10 +104,7 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
 
 
 def _own_driver(name: str) -> Any:
-    """Return gantt's driver class of that name, or None; `rabbit` means `gantt-rabbit`.
-
-    A lookup among all installed entry points would take longer than the rest of a command.
-    """
+    """Return gantt's driver, or None. oslo's search of all entry points would dominate a command's time."""
     if name in ("rabbit", "gantt-rabbit"):
         from rpcapi.messaging.drivers import confined_rabbit  # noqa: PLC0415 - other buses do not need it
 
@@ -125,26 +117,23 @@ def _own_driver(name: str) -> Any:
 
 
 def dead_letters(transport: RPCTransport) -> list[Any] | None:
-    """Return dead letters, newest first; None on a bus without them. Raises Unavailable."""
+    """Return dead letters, newest first; None if the bus keeps none. Raises Unavailable."""
     letters: list[Any] | None = _use_driver(transport, "dead_letters")
     return letters
 
 
 def count_dead_letters() -> int:
-    """Return the number of dead letters of this process since its start, on all buses."""
+    """Return the number of dead letters since this process started."""
     return LETTER_COUNT.value
 
 
 def connect(transport: RPCTransport) -> None:
-    """Open a connection; raises Unavailable within seconds.
-
-    A call would wait for its timeout, and a server forever. Without effect for drivers other than gantt's.
-    """
+    """Open a connection of a gantt driver; raises Unavailable within seconds, where a server would wait forever."""
     _use_driver(transport, "connect")
 
 
 def waiting_messages(transport: RPCTransport) -> dict[str, int]:
-    """Return the waiting messages per topic of this process's servers; {} for other drivers. Raises Unavailable."""
+    """Return the waiting messages per topic of this process's servers. Raises Unavailable."""
     return _use_driver(transport, "waiting_messages") or {}
 
 
@@ -157,10 +146,10 @@ def _use_driver(transport: RPCTransport, method: str) -> Any:
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
-    """Return the target with its service's exchange, `<control_exchange>-<first word of the topic>`.
+    """Return the target with its service's exchange, `<control_exchange>-<service>`.
 
-    Permission to publish to an exchange is permission to call that service. With one exchange, users of one service
-    could make the broker dead-letter messages to any other.
+    Permission to publish to an exchange is permission to call its service. With one exchange for all, users of one
+    service could make the broker dead-letter messages to any other.
     """
     if target.exchange or not target.topic:
         return target
@@ -177,7 +166,6 @@ def get_client(
     version_cap: str | None = None,
     call_monitor_timeout: float | None = None,
 ) -> messaging.RPCClient:
-    """Return a client; without `timeout` (seconds), `rpc_response_timeout` applies."""
     return messaging.get_rpc_client(
         transport,
         exchange_of(transport, target),
@@ -195,10 +183,9 @@ def get_server(
     serializer: messaging.Serializer | None = None,
     executor: str | None = None,
 ) -> RPCServer:
-    """Return a server, not yet started.
+    """Return a server of methods with `rpcapi.endpoint.expose`.
 
-    Only methods with `rpcapi.endpoint.expose` are callable. On a bus that authenticates senders, gantt's services
-    accept only the callers in rpcapi.access.callers.
+    If the bus authenticates senders, gantt's services accept only the callers in rpcapi.access.callers.
     """
     target = exchange_of(transport, target)
     access = access_of(target.topic.partition(".")[0])

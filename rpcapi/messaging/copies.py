@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Listener for copies of calls to another service on RabbitMQ.
 
-A private queue is bound to the service's exchange with its topic, so the broker delivers each call twice. The exchange
-is never declared and nothing is published, so neither senders nor servers notice.
+A private queue with the service's topic is bound to its exchange, so the broker delivers each call twice. The listener
+neither declares the exchange nor publishes, so the service does not notice.
 """
 
 import logging
@@ -22,13 +22,12 @@ from rpcapi.messaging.private_rabbit import Consumer, unpack_context
 
 LOG = logging.getLogger(__name__)
 
-PREFETCH = 10  # copies sent ahead to a listener
+PREFETCH = 10
 MAX_COPIES = 1000
 MAX_AGE_MS = 60_000
-EXPIRY_MS = 60_000  # the broker deletes a queue without a listener after this time
+EXPIRY_MS = 60_000  # lifetime of a queue without a listener
 POLL_SECONDS = 1.0
 RETRY_SECONDS = 5.0
-# The oldest copies are dropped first, and nothing stays behind without listeners.
 QUEUE_ARGUMENTS = {"x-max-length": MAX_COPIES, "x-message-ttl": MAX_AGE_MS, "x-expires": EXPIRY_MS}
 
 CopyHandler = Callable[[Mapping[str, Any], str, Mapping[str, Any]], None]
@@ -44,10 +43,10 @@ class CopySource:
 
 
 class CopyListener(BackgroundLoop):
-    """Thread that passes each copy of a call to ``handle(context, method, arguments)``, without answers."""
+    """Thread that passes each copy of a call to ``handle(context, method, arguments)``."""
 
     def __init__(self, transport: RPCTransport, source: CopySource, handle: CopyHandler, *, label: str) -> None:
-        """Raises BadConfiguration unless the bus is RabbitMQ; ``label`` is the option of the URL."""
+        """Raise BadConfiguration unless the bus is RabbitMQ; ``label`` is the option with its URL."""
         super().__init__(f"copies of {source.topic}")
         self._transport = transport
         self._source = source
@@ -94,7 +93,7 @@ class CopyListener(BackgroundLoop):
             return
         try:
             self._handle(context.to_dict(), message["method"], message.get("args", {}))
-        except Exception:  # one failure must not end the listener
+        except Exception:  # a handler's failure must not end the listener
             LOG.exception("Failed to handle a copied call of %s", message["method"])
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers on the message bus of other software, such as Nova's, by its conventions.
+"""RPC servers on the message bus of other software, such as Nova's.
 
-That software declares the queues too, so oslo.messaging's own drivers are used with its settings.
+They use oslo.messaging's own drivers with that software's settings, because it declares the same queues.
 """
 
 import functools
@@ -23,7 +23,7 @@ RABBIT_PORT = 5672
 
 
 def rabbit_options() -> list[cfg.Opt]:
-    """Return the options of [oslo_messaging_rabbit], to be registered for another bus in their own group."""
+    """Return the options of [oslo_messaging_rabbit], to register them for another bus in a different group."""
     from oslo_messaging import opts as messaging_opts  # noqa: PLC0415 - lazy: brings all drivers
 
     options: list[cfg.Opt] = dict(messaging_opts.list_opts())[bus.RABBIT]
@@ -39,15 +39,11 @@ def get_transport(
     lock_path: str = "",
     label: str = "transport_url",
 ) -> RPCTransport:
-    """Return the transport of another bus, with its own configuration. Connects lazily.
+    """Return a lazily connecting transport of another bus, with its own configuration.
 
-    Args:
-        threads: Threads of the executor.
-        rabbit: Values of [oslo_messaging_rabbit].
-        lock_path: Folder of the locks with which processes agree on queue names; set for the whole process.
-        label: Option of the URL, for errors.
-
-    Raises BadConfiguration, without credentials in the text.
+    ``rabbit`` has values of [oslo_messaging_rabbit]. ``lock_path`` is the folder of locks with which processes agree on
+    queue names; it is set for the whole process. Raises BadConfiguration, with option ``label`` and without
+    credentials.
     """
     if rabbit and rabbit.get("use_queue_manager"):
         _set_lock_path(lock_path)
@@ -62,7 +58,7 @@ def get_transport(
     try:
         return messaging.get_rpc_transport(conf, url)
     except (messaging.InvalidTransportURL, messaging.DriverLoadFailure, ValueError):
-        # The library's errors may quote the URL with its password.
+        # The library's errors may quote the password.
         raise errors.BadConfiguration(why=f"{label}: oslo.messaging has no driver for it") from None
 
 
@@ -75,7 +71,7 @@ def _set_lock_path(lock_path: str) -> None:
 
 
 def probe(transport: RPCTransport) -> None:
-    """Connect to a broker; raises Unavailable. A server's start blocks forever while all are down."""
+    """Connect to a broker, since a server's start would block while all are down. Raises Unavailable."""
     url = getattr(transport._driver, "_url", None)
     failure: OSError | None = None
     for host in getattr(url, "hosts", None) or ():
@@ -97,7 +93,7 @@ def get_server(
     *,
     on_dropped: DropCounter,
 ) -> ArrivalServer:
-    """Return a server, not yet started, that drops calls whose callers are gone."""
+    """Return a server that drops calls whose callers are gone."""
     may_wait = functools.partial(rabbit_channel.may_be_waiting, transport)
     dispatcher = LateCallDispatcher(list(endpoints), serializer, may_wait=may_wait, on_dropped=on_dropped)
     return ArrivalServer(transport, target, dispatcher)

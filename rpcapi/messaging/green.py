@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only module that uses eventlet; all others use the standard library's threading."""
+"""The only module that uses eventlet. All others use the standard library's threading."""
 
 import threading
 from collections.abc import Callable
@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 
 def patch() -> None:
-    """Monkey-patch the standard library before any other import: names imported earlier stay blocking."""
-    import eventlet  # noqa: PLC0415 - a process with native threads must not load it
+    """Monkey-patch the standard library. Call it before any other import, or imported names keep blocking."""
+    import eventlet  # noqa: PLC0415 - processes with native threads must not load it
 
     eventlet.monkey_patch()
     _isolate_request_contexts()
@@ -26,13 +26,13 @@ def patch() -> None:
 def _isolate_request_contexts() -> None:
     """Give each green thread its own request context.
 
-    oslo.log is imported before the patch, so its context store is a native thread-local shared by all green threads.
+    oslo.context was imported before the patch, so all green threads would share its native thread-local store.
     """
     context._request_store = threading.local()
 
 
 def _end_joins_at_their_timeout() -> None:
-    """Make ``Thread.join`` return at its timeout; since Python 3.13 eventlet raises its own Timeout."""
+    """Make ``Thread.join`` return at its timeout, where eventlet raises Timeout since Python 3.13."""
     import eventlet  # noqa: PLC0415 - see patch
     from eventlet.green import thread  # noqa: PLC0415 - see patch
 
@@ -49,7 +49,7 @@ def _end_joins_at_their_timeout() -> None:
 
 
 def patch_for(executor: str) -> None:
-    """Call `patch()` if the configured executor is eventlet; raises ValueError for an unknown name."""
+    """Call `patch()` for the eventlet executor; raises ValueError for an unknown one."""
     if executor == EVENTLET:
         patch()
     elif executor != THREADING:
@@ -61,12 +61,11 @@ def is_patched() -> bool:
 
 
 def executor() -> str:
-    """Return the executor of this process, with which its RPC servers must be started."""
     return EVENTLET if is_patched() else THREADING
 
 
 def run_in_worker_pool(work: Callable[[], T]) -> T:
-    """Run CPU-bound work off the green threads, whose locks and logs it must not use."""
+    """Run CPU-bound work off the green threads. It must not use their locks or log."""
     if not is_patched():
         return work()
     from eventlet import tpool  # noqa: PLC0415 - see patch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heartbeats to callers that monitor their calls."""
+"""Heartbeats to callers of monitored calls."""
 
 import heapq
 import itertools
@@ -12,21 +12,18 @@ from typing import Any
 
 LOG = logging.getLogger(__name__)
 
-LINGER_S = 60.0  # idle time after which the waiting thread ends
+LINGER_S = 60.0  # idle time until the waiting thread ends
 
 
 class _MonitoredCall:
-    """Running call, with a heartbeat thread once the first heartbeat is due."""
-
     def __init__(self, incoming: Any, interval_s: float) -> None:
         self._incoming = incoming
         self._interval_s = interval_s
         self._lock = threading.Lock()
-        self._beats: tuple[threading.Thread, threading.Event] | None = None  # the event is set when the call has ended
+        self._beats: tuple[threading.Thread, threading.Event] | None = None  # the event means that the call ended
         self.has_ended = False
 
     def begin_heartbeats(self) -> None:
-        """Send the first heartbeat, and more until the call has ended."""
         with self._lock:
             if self.has_ended:
                 return
@@ -36,7 +33,7 @@ class _MonitoredCall:
             thread.start()
 
     def end(self) -> None:
-        """Stop the heartbeats; none may follow the answer."""
+        """Stop the heartbeats, so that none follows the answer."""
         with self._lock:
             self.has_ended = True
         if self._beats is not None:
@@ -50,27 +47,27 @@ class _MonitoredCall:
                 self._incoming.heartbeat()
                 ended.wait(self._interval_s)
         except Exception as error:
-            # The bus or the caller is away. A caller that still waits times out, as without a server.
+            # The bus or the caller is gone. A caller that still waits will time out.
             LOG.debug("Heartbeats ended: %s", error)
 
 
 class Heartbeats:
-    """Sender of heartbeats, two per monitor timeout of the caller.
+    """Sender of heartbeats, two per monitor timeout of a call.
 
-    oslo.messaging's thread per call takes a fifth of the time of a short call. Here one thread waits for all calls, and
-    starts another only for a call whose first heartbeat is due.
+    One thread waits for all calls, and starts another when a call's first heartbeat is due: oslo.messaging's thread per
+    call takes a fifth of the time of a short call.
     """
 
     def __init__(self, linger_s: float = LINGER_S) -> None:
         self._linger_s = linger_s
         self._changed = threading.Condition()
-        self._due: list[tuple[float, int, _MonitoredCall]] = []  # heap by the time of the first heartbeat
-        self._numbers = itertools.count()  # tie-breaker: calls are not comparable
+        self._due: list[tuple[float, int, _MonitoredCall]] = []  # heap by time of the first heartbeat
+        self._numbers = itertools.count()  # tie-breaker, because calls are not comparable
         self._is_waiting = False
 
     @contextmanager
     def to_caller_of(self, incoming: Any) -> Iterator[None]:
-        """Send heartbeats to the caller of ``incoming`` while the block runs; ``client_timeout`` >= 2 s."""
+        """Send heartbeats to the caller of ``incoming`` inside the block; ``client_timeout`` must be at least 2 s."""
         interval_s = int(incoming.client_timeout) / 2
         call = _MonitoredCall(incoming, interval_s)
         with self._changed:
@@ -89,11 +86,11 @@ class Heartbeats:
         while (call := self._next_due()) is not None:
             try:
                 call.begin_heartbeats()
-            except RuntimeError as error:  # no thread can be started now; the next call may get one
+            except RuntimeError as error:  # no thread can start now; the next call may succeed
                 LOG.warning("Sending no heartbeats for a call: %s", error)
 
     def _next_due(self) -> _MonitoredCall | None:
-        """Return the next call when its first heartbeat is due; None after a while without calls."""
+        """Return the next call when its first heartbeat is due; None after a linger time without calls."""
         with self._changed:
             while True:
                 while self._due and self._due[0][2].has_ended:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dispatch that drops calls whose callers have given up."""
+"""RPC dispatch that drops calls whose callers have given up."""
 
 import datetime
 import logging
@@ -14,22 +14,18 @@ from rpcapi.messaging.dispatch import StrictDispatcher, is_monitor_interval
 
 LOG = logging.getLogger(__name__)
 
-DropCounter = Callable[[str], None]  # receives the method's name
-CallerProbe = Callable[[Any], bool]  # receives a message; returns True if the caller may still wait or that is unknown
-MAX_SILENCE = 0.25  # share of the monitor timeout; a call that waited longer gets a heartbeat at once
+DropCounter = Callable[[str], None]  # receives a method's name
+CallerProbe = Callable[[Any], bool]  # receives a message; returns whether its caller may still wait
+MAX_SILENCE = 0.25  # share of the monitor timeout that a call may wait before it gets a heartbeat at once
 
 
 class LateCallDispatcher(StrictDispatcher):
-    """Strict dispatcher for monitored calls with the time of their request in the context.
+    """Dispatcher that drops monitored calls whose callers have given up.
 
-    A caller gives up after ``client_timeout`` seconds without a heartbeat, and gets no heartbeat before its call is
-    dispatched. So a call that waited that long in this process is dropped.
-
-    The wait at the broker is unknown, and a request may be much older than its call. If the request is older than
-    ``client_timeout``, the call is dropped if its reply queue is gone, or if this server had listened for less than
-    ``client_timeout`` when the call arrived, which may then have waited through an outage.
-
-    Messages need an ``arrival``, see ArrivalServer.
+    A caller gives up after ``client_timeout`` seconds without a heartbeat, and gets none before the dispatch. So a call
+    that waited as long in this process is dropped. The wait at the broker is unknown, and a request may be older than
+    its call: if the request is older than ``client_timeout``, the call is dropped if its reply queue is gone, or if it
+    may have waited through an outage, because this server listened for less than ``client_timeout`` before its arrival.
     """
 
     def __init__(
@@ -49,7 +45,6 @@ class LateCallDispatcher(StrictDispatcher):
         self._monotonic = monotonic
 
     def dispatch(self, incoming: Any) -> Any:
-        """Run the method of a message unless its caller is gone; otherwise like StrictDispatcher."""
         if is_monitor_interval(incoming.client_timeout):
             late_s = self._lateness(incoming, incoming.client_timeout)
             if late_s is not None:
@@ -67,7 +62,7 @@ class LateCallDispatcher(StrictDispatcher):
             raise messaging.ExpectedException() from error
 
     def _lateness(self, incoming: Any, timeout: float) -> float | None:
-        """Return for how many seconds the caller has been gone; None if it may still wait."""
+        """Return the seconds since the caller gave up; None if it may still wait."""
         waited_s = self._monotonic() - float(incoming.arrival.received)
         if waited_s >= timeout:
             return waited_s - timeout
@@ -85,7 +80,7 @@ class LateCallDispatcher(StrictDispatcher):
 
 
 def _send_heartbeat(incoming: Any) -> bool:
-    """Send a heartbeat now, because the regular one may be too late; return False if the caller is gone."""
+    """Send a heartbeat before the regular one, which may come too late; return False if the caller is gone."""
     try:
         incoming.heartbeat()
     except messaging.MessageDeliveryFailure:

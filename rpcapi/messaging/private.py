@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names from oslo.messaging's private modules, which may change with each release.
+"""Names from private modules of oslo.messaging, which may change with each release.
 
-private_rabbit has the names of its RabbitMQ driver, whose import loads libraries that other buses do not need.
+Those of its RabbitMQ driver are in private_rabbit, because their import loads libraries that other buses do not need.
 """
 
 from oslo_messaging._drivers.base import (

@@ -16,7 +16,7 @@ def is_rabbit(transport: RPCTransport) -> bool:
 
 @contextmanager
 def open_channel(transport: RPCTransport) -> Iterator[Any]:
-    """Yield a channel on an exclusive connection, locked against its heartbeat thread; raises broker errors."""
+    """Yield a channel on an exclusive connection, locked against the heartbeat thread. Raises broker errors."""
     with transport._driver._get_connection(PURPOSE_SEND) as pooled:
         connection = pooled.connection
         with connection._connection_lock, connection.connection.channel() as channel:
@@ -24,7 +24,7 @@ def open_channel(transport: RPCTransport) -> Iterator[Any]:
 
 
 def may_be_waiting(transport: RPCTransport, incoming: Any) -> bool:
-    """Return whether the caller, whose reply queue RabbitMQ deletes after its end, may wait; True if unknown."""
+    """Return whether the caller may still wait. RabbitMQ deletes the reply queue of a dead caller."""
     queue = getattr(incoming, "reply_q", None)
     if not queue or not is_rabbit(transport):
         return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pool of native threads that runs an RPC server's requests."""
+"""Pool of native threads for the requests of an RPC server."""
 
 import logging
 import threading
@@ -12,14 +12,14 @@ from typing import Any
 LOG = logging.getLogger(__name__)
 
 Job = Callable[[], Any]
-JobSlot = SimpleQueue[Job | None]  # queue from which a thread takes its next job; None ends the thread
+JobSlot = SimpleQueue[Job | None]  # next job of a thread; None ends the thread
 
 
 class ThreadPool:
     """Pool that starts a thread only if none is idle.
 
-    The last idle thread, whose data is still in the caches, gets the next job. oslo.messaging's pool grows to its
-    maximum and wakes all threads each second; with a future per job that costs a tenth of a selection (ADR 0218).
+    The thread that became idle last gets the next job, because its data is still in the caches. oslo.messaging's pool
+    grows to its maximum and wakes all threads each second, which costs a tenth of a selection (ADR 0218).
     """
 
     def __init__(self, max_workers: int, name: str = "rpc") -> None:
@@ -32,7 +32,7 @@ class ThreadPool:
         self._is_shut_down = False
 
     def submit(self, work: Callable[..., Any], *args: Any) -> None:
-        """Run ``work(*args)`` when a thread is free; raises RuntimeError after shutdown or without threads."""
+        """Run ``work(*args)`` when a thread is free. Raises RuntimeError after shutdown or if no thread can start."""
         job = partial(work, *args)
         with self._lock:
             if self._is_shut_down:
@@ -45,7 +45,7 @@ class ThreadPool:
                 self._start_thread(job)
 
     def shutdown(self, wait: bool = True) -> None:
-        """Accept no more jobs; with ``wait``, return when all jobs and threads have ended."""
+        """Accept no more jobs; with ``wait``, wait for all accepted jobs."""
         with self._lock:
             self._is_shut_down = True
             idle, self._idle = self._idle, []
@@ -62,7 +62,7 @@ class ThreadPool:
         thread = threading.Thread(target=self._run, args=(slot,), name=name, daemon=True)
         try:
             thread.start()
-        except RuntimeError:  # no more threads possible: another thread of the pool gets the job
+        except RuntimeError:  # no thread can start: a thread of the pool gets the job
             if not self._threads:
                 raise
             self._backlog.append(job)
@@ -74,9 +74,9 @@ class ThreadPool:
         while job is not None:
             try:
                 job()
-            except BaseException:  # a job must not end a thread of the pool
+            except BaseException:  # a job must not end its thread
                 LOG.exception("A job of pool %s failed", self._name)
-            job = None  # free its references before the wait
+            job = None  # release its references before the wait
             with self._lock:
                 if self._backlog:
                     job = self._backlog.popleft()

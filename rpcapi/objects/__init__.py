@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Versioned objects, the payloads of RPC messages."""
+"""Versioned objects: the payloads of RPC messages."""
 
 from rpcapi.objects.build import BuildReport, BuildRequest
 from rpcapi.objects.change import ChangePage

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state changes of one partition."""
+"""Host state changes of a partition."""
 
 from oslo_versionedobjects import fields
 
@@ -8,10 +8,7 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class ChangePage(base.GanttObject):
-    """Log changes after a requested position, oldest first, up to ``position`` in ``epoch``.
-
-    Each element of ``changes`` has the epoch, position, kind and payload of a host state notification. ``at_end`` is
-    false if the log may have more.
+    """Host state notifications after a requested position, oldest first; the log may have more unless ``at_end``.
 
     Version 1.0: Initial version
     """

@@ -8,7 +8,7 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class ClaimRefs(base.GanttObject):
-    """References to claims by their identity (consumer, attempt).
+    """Identities of claims: (consumer, attempt).
 
     Version 1.0: Initial version
     """
@@ -24,10 +24,10 @@ class ClaimRefs(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class ClaimIntents(base.GanttObject):
-    """Request of prepare_claims: candidate hosts of each consumer, best first. All consumers get a claim, or none.
+    """Request of prepare_claims: claims for all consumers or for none, with candidate hosts, best first.
 
-    - ``replaces``: Attempt that the new one replaces and ends, or None. If it is already confirmed, nothing changes.
-    - ``fresh``, ``moves``: As in select_destinations.
+    ``replaces`` is the attempt that a new one ends, or None; if it is confirmed, nothing changes. ``fresh`` and
+    ``moves`` are as in select_destinations.
 
     Version 1.0: Initial version
     """
@@ -47,11 +47,11 @@ class ClaimIntents(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class ClaimAnswers(base.GanttObject):
-    """Answers of a claim verb, one row per claim: an Answer, the host and the reason.
+    """Answers of a claim verb, one row per claim.
 
     - ``allocations``, ``deadlines_ms``: As in Selections, for prepared claims.
-    - ``partitions``: Partition of each answer that came from another partition than the called one.
-    - ``migrations``: Migration of each live claim that is a source or destination.
+    - ``partitions``: Partition of each answer from a partition other than the called one.
+    - ``migrations``: Migration of each live claim with role source or destination.
     - ``ends``: How each attempt ended; "closed" or "unknown" if a later attempt is live.
 
     Version 1.0: Initial version
@@ -75,10 +75,9 @@ class ClaimAnswers(base.GanttObject):
 class ClaimPage(base.GanttObject):
     """Page of live claims; ``marker`` is None on the last page.
 
-    Keys of each claim: consumer, attempt, role, migration, source_attempt, generation, type, project, user, state,
-    host, allocations ({provider: {class: amount}}), unheld (same form: amounts that the agent reports but the claim
-    does not hold), deadline_ms, request_id, group_id, group_policy, alternates, created_ms. Both times are by the clock
-    of the store's server.
+    Keys of a claim: consumer, attempt, role, migration, source_attempt, generation, type, project, user, state, host,
+    allocations ({provider: {class: amount}}), unheld (amounts that the agent reports beyond the claim), deadline_ms,
+    request_id, group_id, group_policy, alternates, created_ms. Times are by the clock of the store's server.
 
     Version 1.0: Initial version
     """
@@ -93,10 +92,9 @@ class ClaimPage(base.GanttObject):
 class AuditReport(base.GanttObject):
     """All instances that run or will run on a service host, from its agent's journal.
 
-    - ``states``: "confirmed" if the agent received the confirmation of the claim, "prepared" for a pending intent.
-    - ``allocations``: {provider: {class: amount}}.
-    - ``owners``: {type, project, user, request_id, group_id, group_policy, group_max_per_host}, with which the store
-      re-asserts a lost claim; also a MoveEnd during a move.
+    - ``states``: "confirmed" if the agent received the claim's confirmation, otherwise "prepared".
+    - ``owners``: {type, project, user, request_id, group_id, group_policy, group_max_per_host} and MoveEnd, from which
+      the store re-asserts a lost claim.
     - ``stamp``: As in StatsReport.
 
     Version 1.0: Initial version
@@ -119,11 +117,11 @@ class AuditReport(base.GanttObject):
 class AuditAnswer(base.GanttObject):
     """Answer of the store to an audit.
 
-    - ``answers``: One Answer per reported claim. "confirmed" and "prepared": the claim is valid. "aborted", "expired",
-      "released" and "fenced": the claim has ended and the agent must stop the guest. "conflict": a later attempt is
-      live. "unverified": the guest keeps running until a record names it.
-    - ``orphans``: Number of the host's claims that the agent did not report and whose grace period has not ended.
-    - ``again_s``: Seconds until the agent must audit again; 0 if it need not.
+    - ``answers``: "confirmed" and "prepared" if the claim is valid; "aborted", "expired", "released" or "fenced" if it
+      ended and the guest must stop; "conflict" if a later attempt is live; "unverified" if the guest keeps running
+      until a record names it.
+    - ``orphans``: Number of unreported claims of the host whose grace period has not ended.
+    - ``again_s``: Seconds until the agent must audit again, or 0.
     - ``stamp``: As in StatsAnswer; None if the audit was for another epoch.
 
     Version 1.0: Initial version
@@ -144,11 +142,9 @@ class AuditAnswer(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class VerifyReport(base.GanttObject):
-    """Result of verify.
+    """Result of verify: wrong sums (``problems``) and providers over their capacity (``excess``).
 
-    - ``problems``: Wrong sums.
-    - ``excess``: Providers over their capacity.
-    - ``awaited``: Service hosts that may run claims which the store lost, and have not audited since.
+    ``awaited`` are service hosts that may run claims that the store lost, and have not audited since.
 
     Version 1.0: Initial version
     """

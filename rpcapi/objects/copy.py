@@ -1,37 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of running guests between hosts: checks, control and progress."""
+"""Copies of running guests between hosts."""
 
 from oslo_versionedobjects import fields
 
 from rpcapi.objects import base
 from rpcapi.resources.inventory import MAX_AMOUNT
 
-START = "start"  # copy the running guest; it stops at its source when the copy is complete
-ABORT = "abort"  # give up the copy; the guest keeps running at its source
-FORCE = "force"  # complete the copy by post-copy if it was started with it, otherwise by pausing the guest
+START = "start"  # the guest runs at its source until the copy is complete
+ABORT = "abort"  # the guest keeps running at its source
+FORCE = "force"  # complete the copy by post-copy if allowed at its start, otherwise by pausing the guest
 ACTIONS = (START, ABORT, FORCE)
 
-# Phases of a copy.
 RUNNING = "running"
-FAILED = "failed"  # or aborted. In pre-copy the guest keeps running at its source; in post-copy it is lost
-POST_COPY = "post-copy"  # stopped at its source, memory still being copied
-DONE = "done"  # stopped at its source and completely copied
+FAILED = "failed"  # or aborted: the guest keeps running at its source, but is lost after post-copy began
+POST_COPY = "post-copy"  # the guest runs at its destination while its memory is still copied
+DONE = "done"
 PHASES = (RUNNING, FAILED, POST_COPY, DONE)
 
 
 @base.GanttObjectRegistry.register
 class MigrationChecks(base.GanttObject):
-    """Request and answer of check_migrations, one row per instance.
+    """Request and answer of check_migrations, which is sent to the source, then to the destination.
 
-    In a request:
-
-    - ``facts``: Facts of the source's node, from the source's answer. Empty in the request to the source.
-    - ``names``: Node at the destination. Empty in the request to the source.
-
-    In an answer:
-
-    - ``facts``: {architecture, hypervisor_type, hypervisor_version, storage} of the instance's node on the called host.
-      ``storage`` names the shared storage of its disks, "" for local disks.
+    - ``names``: Nodes at the destination. Only in the request to the destination.
+    - ``facts``: {architecture, hypervisor_type, hypervisor_version, storage} of the instance's node on the called host;
+      ``storage`` is the shared storage of its disks, "" for local disks. The request to the destination has the
+      source's.
     - ``reasons``: Why the instance cannot be live-migrated, or "".
 
     Version 1.0: Initial version
@@ -47,14 +41,11 @@ class MigrationChecks(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class GuestCopies(base.GanttObject):
-    """Request of copy_guests to the source: start, abort or complete copies of running guests.
+    """Request of copy_guests to the source.
 
-    - ``attempts``: Attempt of each instance at the source.
-    - ``numbers``: Increase with each copy of an instance; an agent starts a copy only if its number exceeds the last
-      one.
-    - ``destinations``: Node that receives the guest. This and the next two are only read by START.
-    - ``with_disk``: Whether the disk is copied too.
-    - ``post_copy``: Whether FORCE lets the guest continue at its destination before all memory is copied.
+    ``numbers`` increase with each copy of an instance; an agent starts only copies with a number above the last. START
+    alone reads ``destinations`` (nodes), ``with_disk``, and ``post_copy``: whether FORCE may move the guest before its
+    memory.
 
     Version 1.0: Initial version
     """
@@ -80,8 +71,8 @@ class GuestCopies(base.GanttObject):
 class CopyPage(base.GanttObject):
     """Progress of copies at their source; migrations without a copy are omitted.
 
-    ``phases`` are the constants of this module, ``reasons`` say why a copy failed. Amounts are in MiB: ``total_mb`` of
-    memory and disk, ``remaining_mb`` of it still to copy, and ``copied_mb`` so far, including rewritten memory.
+    Amounts are in MiB: ``total_mb`` of memory and disk, ``remaining_mb`` still to copy, ``copied_mb`` with rewritten
+    memory.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision records, returned by explain and list_decisions."""
+"""Decision records."""
 
 from oslo_versionedobjects import fields
 
@@ -19,18 +19,13 @@ class Decision(base.GanttObject):
     - best: [{name, score, weights: {weigher: value}}].
     - outcome: "selected", "refused", or "shadow" if nothing was to be claimed.
     - verdicts: [{consumer, answer, host, tried: [[name, verdict], ...]}].
-
-    Optional keys:
-
-    - project: Of the request.
-    - why: Of a refusal.
-    - samples: Of a refusal, {reason: some of the rejected hosts}.
+    - project, if the request has one.
+    - why, samples ({reason: some of the rejected hosts}): Of a refusal.
     - answered_position: Log position at the store's answer.
-    - seconds_since_contact: Seconds since the store last updated the worker's replica.
-    - dry_run: True if the store was not called.
-    - candidates: Of a dry run, the hosts to try per instance.
+    - seconds_since_contact: Age of the worker's replica.
+    - dry_run (true), candidates (hosts to try per instance): Of a dry run.
     - batch: Of requests decided together, {calls, served, served_one_by_one, is_most, objective, ms}.
-    - lost: [[name, verdict], ...], candidates that refused the claim in earlier retries.
+    - lost: [[name, verdict], ...], candidates that refused the claim in earlier tries.
     - nova: Of a shadow of nova-scheduler, {pending: requests that it awaited, instances: [{consumer, outcome,
       nova_host, gantt_host, why, rank, count}]}.
 
@@ -46,7 +41,7 @@ class Decision(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class DecisionPage(base.GanttObject):
-    """One page of recorded decisions, oldest first; ``marker`` is None on the last page.
+    """Page of decisions, oldest first; ``marker`` is None on the last page.
 
     Version 1.0: Initial version
     """

@@ -8,14 +8,13 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class FilterList(base.GanttObject):
-    """Filters and weighers of the answering worker, in the order in which they run, one row each.
+    """Filters and weighers of the answering worker, in the order in which they run.
 
-    - ``kinds``: "filter" or "weigher".
-    - ``forms``: "columnar" or "per-host"; None if not loaded.
+    - ``kinds``, ``forms``: "filter" or "weigher"; "columnar" or "per-host", None if not loaded.
     - ``sources``: Distributions with their versions.
-    - ``reads``: Namespaces of host state, with the keys read.
-    - ``calls``, ``errors``, ``seconds``, ``hosts``: Totals since the worker's start over measured calls: all calls of
-      plugins, a sample of the calls of built-in ones. ``hosts`` counts evaluated hosts.
+    - ``reads``: Keys read of host state, by namespace.
+    - ``calls``, ``errors``, ``seconds``, ``hosts``: Totals of measured calls since the worker's start: all of plugins,
+      a sample of built-in ones. ``hosts`` counts evaluated hosts.
 
     Version 1.0: Initial version
     """

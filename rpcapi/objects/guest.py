@@ -5,19 +5,19 @@ from oslo_versionedobjects import fields
 
 from rpcapi.objects import base
 
-# States of guests. All but UNJOURNALLED have a live attempt in the agent's journal.
+# All states but UNJOURNALLED have a live attempt in the agent's journal.
 RUNNING = "running"
-STOPPED = "stopped"  # powered off
-INCOMING = "incoming"  # paused, waits for a copy from another host
-CONFIRMED = "confirmed"  # the claim is confirmed; the guest does not exist yet or is about to start again
-UNJOURNALLED = "unjournalled"  # the guest exists without a live attempt
+STOPPED = "stopped"
+INCOMING = "incoming"  # paused until a copy from another host fills it
+CONFIRMED = "confirmed"  # the claim is confirmed; the guest is about to be created or started
+UNJOURNALLED = "unjournalled"  # the guest has no live attempt
 
 
 @base.GanttObjectRegistry.register
 class GuestPage(base.GanttObject):
-    """Page of the guests of a service host, by uuid and attempt; ``marker`` is None on the last page.
+    """Page of a service host's guests, by uuid and attempt; ``marker`` is None on the last page.
 
-    Attempts without a confirmed claim are omitted. ``names`` has the nodes, ``states`` the constants of this module.
+    Attempts without a confirmed claim are omitted. ``names`` are nodes; ``states`` are constants of this module.
 
     Version 1.0: Initial version
     """
@@ -33,11 +33,10 @@ class GuestPage(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class GuestOwners(base.GanttObject):
-    """Live attempts of the requested instances on one service host, with their owners, from its agent's journal.
+    """Live attempts of the requested instances on a service host, from its agent's journal.
 
-    Attempts with an unconfirmed claim are included. ``names`` has the nodes. ``owners`` has {type, project, user,
-    request_id, flavor, group_id, group_policy, group_max_per_host} from the build request. ``states`` is as in
-    GuestPage; ``transitions`` and ``migrations`` are as in BuildReport.
+    Attempts without a confirmed claim are included. ``owners`` has {type, project, user, request_id, flavor, group_id,
+    group_policy, group_max_per_host}. For the other columns see GuestPage and BuildReport.
 
     Version 1.0: Initial version
     """

@@ -8,21 +8,16 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class HostState(base.GanttObject):
-    """Document of a host; an update names the version that it read. Version 0: the document does not exist yet.
+    """Document of a host. An update names the version that it read, 0 for a new document.
 
-    ``partition`` is the partition of the document; None means the partition of the host with this name.
+    ``partition`` None means the partition of the host.
 
-    Namespace ``compute``, one document per node: inventories with capacity, used, traits, availability_zone, metrics.
-
-    Namespace ``service``, one document per service host: binary, enabled, disabled_reason, alive, last_report_ms,
-    audited, and
-
-    - clock_offset_ms: How far its clock is ahead of the store's; None below 5 s.
-    - rpc_versions: Versions by topic of the oldest process of that name; missing or None if it reports none.
-    - older_seen_ms: Last report of that oldest process while a newer one reports too.
-    - too_old: Set for agents with an unsupported RPC version.
-
-    The declared writers of other namespaces define their content.
+    - Namespace ``compute``, per node: inventories with capacity, used, traits, availability_zone, metrics.
+    - Namespace ``service``, per service host: binary, enabled, disabled_reason, alive, last_report_ms, audited,
+      clock_offset_ms (the host's clock minus the store's; None below 5 s), rpc_versions (by topic, of the oldest
+      process of that name, or None), older_seen_ms (last report of that process while a newer one reports too), and
+      too_old (the RPC version is not supported).
+    - The declared writers of other namespaces define their content.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instance records of the conductor."""
+"""Instance records."""
 
 from oslo_versionedobjects import fields
 
@@ -11,12 +11,10 @@ class Instance(base.GanttObject):
     """Server instance.
 
     - ``status``: As in ``gantt server list``, such as ACTIVE, VERIFY_RESIZE, ERROR or DELETED.
-    - ``flavor``: Current flavor, after any resize.
+    - ``host``: Resource name of the current or last attempt; during a move the source until the instance stops there.
     - ``migration``: Uuid of the current or last migration.
-    - ``host``: Resource name of the current or last attempt. During a move it is the source until the instance stops
-      there.
     - ``reason``: Error in status ERROR; in status ACTIVE the assignments other than amounts, such as pinned CPUs.
-    - ``history``: One {attempt, host, outcome, reason} per ended attempt.
+    - ``history``: {attempt, host, outcome, reason} of each ended attempt.
 
     Version 1.0: Initial version
     """
@@ -41,7 +39,7 @@ class Instance(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class RecordedHosts(base.GanttObject):
-    """Service hosts that instance records name in one partition, and the epoch of the conductors' store.
+    """Service hosts that instance records name in a partition, and the epoch of the conductors' store.
 
     Version 1.0: Initial version
     """
@@ -54,7 +52,7 @@ class RecordedHosts(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class InstancePage(base.GanttObject):
-    """One page of instances, oldest first; ``marker`` is None on the last page.
+    """Page of instances, oldest first; ``marker`` is None on the last page.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migration records of the conductor."""
+"""Migration records."""
 
 from oslo_versionedobjects import fields
 
@@ -8,17 +8,16 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class Migration(base.GanttObject):
-    """Move of a server.
+    """Move of an instance.
 
-    Until it ends, the migration's uuid is the consumer of the claim on ``source_host``, which the instance left as
-    attempt ``source_attempt``.
+    Until it ends, its uuid is the consumer of the claim on ``source_host``, which the instance had as
+    ``source_attempt``.
 
     - ``kind``: migration, resize, live-migration or evacuation.
     - ``status``: As in Nova: preparing, migrating, finished, confirming, confirmed, reverting, reverted, error,
       completed or cancelled.
     - ``target``: Requested host.
-    - ``destination_host``, ``destination_attempt``: Current or last destination.
-    - ``history``: One {attempt, host, outcome, reason} per ended attempt at a destination.
+    - ``history``: {attempt, host, outcome, reason} of each ended attempt at a destination.
     - ``reason``: Why the migration failed or waits.
 
     Version 1.0: Initial version
@@ -47,7 +46,7 @@ class Migration(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class MigrationPage(base.GanttObject):
-    """One page of migrations, oldest first; ``marker`` is None on the last page.
+    """Page of migrations, oldest first; ``marker`` is None on the last page.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of claims with Nova's instances, returned by audit_nova."""
+"""Comparison of claims with Nova's instances."""
 
 from oslo_versionedobjects import fields
 
@@ -8,10 +8,9 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class NovaAudit(base.GanttObject):
-    """Claims for Nova without an instance, in one page of all claims; ``marker`` is None on the last page.
+    """Nova's claims without an instance, in a page of all claims; ``marker`` is None on the last page.
 
-    Each of ``leaks`` is {"consumer", "host", "request_id", "created_ms", "allocations", "ended"}: ``created_ms`` is by
-    the store's clock, ``ended`` says whether this call ended the claim.
+    Keys of a leak: consumer, host, request_id, created_ms (by the store's clock), allocations, ended (by this call).
 
     Version 1.0: Initial version
     """

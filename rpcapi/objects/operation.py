@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reboots and rebuilds: operations on guests under their current claims, each executed once."""
+"""Reboots and rebuilds of guests under their current claims, each executed once."""
 
 from oslo_versionedobjects import fields
 
 from rpcapi.objects import base
 from rpcapi.validation.documents import IMAGE
 
-REBOOT = "reboot"  # power-cycle the guest; it runs afterwards
-REBUILD = "rebuild"  # replace the guest's disk; a powered-off guest stays off
+REBOOT = "reboot"  # starts a powered-off guest
+REBUILD = "rebuild"  # replaces the disk; a powered-off guest stays off
 ACTIONS = (REBOOT, REBUILD)
 MAX_NUMBER = 2**53 - 1  # largest exact integer in JSON
 
@@ -16,9 +16,8 @@ MAX_NUMBER = 2**53 - 1  # largest exact integer in JSON
 class GuestOperations(base.GanttObject):
     """Request of operate_guests: an action on the guest of each attempt.
 
-    ``numbers`` increase with each operation of an instance. An agent executes an operation only if its number exceeds
-    the last one, and reports the last number with the guest's state. ``images`` has RequestSpec.image of rebuilds with
-    a new image; it is empty if all elements are None.
+    ``numbers`` increase with each operation of an instance; an agent executes only operations with a number above the
+    last. ``images`` has the RequestSpec.image of each rebuild with a new image, or None. Empty if all are None.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partitions of a deployment, as seen by one scheduler worker."""
+"""Partitions, as seen by a scheduler worker."""
 
 from rpcapi.objects import base
 
@@ -8,11 +8,8 @@ from rpcapi.objects import base
 class PartitionList(base.GanttObject):
     """Partitions in the order of the configuration, one row each.
 
-    - ``available``: Whether the partition's store answers.
-    - ``epochs``, ``positions``: State of the worker's replica.
-    - ``hosts``: Number of nodes.
-    - ``alive``: Number of nodes that can accept claims.
-    - ``claims``: {state: number}; None if the store did not answer.
+    ``available`` says whether the store answers; ``epochs`` and ``positions`` are of the worker's replica. ``hosts``
+    counts nodes, ``alive`` nodes that can accept claims. ``claims`` is {state: number}, None without the store.
 
     Version 1.0: Initial version
     """

@@ -8,9 +8,7 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class ProjectQuota(base.GanttObject):
-    """Usage and limits: one row per used or limited resource class, ``instances`` or ``recorded_instances``.
-
-    A limit of None means unlimited.
+    """Usage and limits (None: unlimited) per resource class, ``instances`` and ``recorded_instances``.
 
     Version 1.0: Initial version
     """

@@ -9,15 +9,15 @@ from rpcapi.objects.selections import Selections
 
 
 class SpecColumn(base.Column, fields.ListOfObjectsField):
-    """A column of request specs."""
+    pass
 
 
 @base.GanttObjectRegistry.register
 class SelectionRequests(base.GanttObject):
-    """Requests to decide together, each with its own id, spec and list of uuids.
+    """Requests to decide together, with one list of uuids each.
 
-    ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to the values of the call's
-    context. ``fresh`` and ``moves`` are as in select_destinations.
+    ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to those of the context.
+    ``fresh`` and ``moves`` are as in select_destinations.
 
     Version 1.0: Initial version
     """
@@ -38,10 +38,10 @@ class SelectionRequests(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class SelectionAnswers(base.GanttObject):
-    """Selections or refusal of each request, in order.
+    """Selections or refusal of each request.
 
-    ``served`` has the request's index in ``selections``, or None for a refusal. Then ``codes``, ``reasons`` and, if
-    requested, ``details`` have the code, message and fields of the error that select_destinations would have raised.
+    ``served`` has each request's index in ``selections``, or None for a refusal. Then ``codes``, ``reasons`` and, if
+    requested, ``details`` are the code, message and fields of the error of select_destinations.
 
     Version 1.0: Initial version
     """
@@ -55,12 +55,10 @@ class SelectionAnswers(base.GanttObject):
     }
 
     def selections_of(self, index: int) -> Selections | None:
-        """Return the selections of request ``index``; None if it was refused."""
         number = self.served[index]
         return None if number is None else self.selections[number]
 
     def outcome(self, index: int) -> Selections | errors.GanttError:
-        """Return the selections of request ``index``, or its error as select_destinations would raise it."""
         selections = self.selections_of(index)
         details = self.details[index] if self.details else {}
         return selections or errors.of_code(self.codes[index], self.reasons[index], details)

@@ -11,14 +11,12 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class Selections(base.GanttObject):
-    """Selected, claimed host and alternates of each instance of a request, in order.
+    """Selected, claimed host and alternates of each instance of a request.
 
-    - ``names``: Table of resource names, so that 100 instances cost little more than one.
-    - ``chosen``: Index into ``names`` per instance.
-    - ``alternates``: List of indices into ``names`` per instance.
-    - ``epoch``, ``position``: Partition state of the decision; a later claim on an alternate passes them on.
-    - ``allocations``: {provider: {class: amount}} per claim; None means the request's resources at the host itself.
-      Empty if all elements are None.
+    - ``chosen``, ``alternates``: Indices into ``names``, so that 100 instances cost little more than one.
+    - ``epoch``, ``position``: Replica state of the decision, for later claims on alternates.
+    - ``allocations``: {provider: {class: amount}}; None means the request's resources at the host. Empty if all are
+      None.
     - ``deadline_ms``: By the partition's own clock, not comparable with any other.
 
     Version 1.0: Initial version
@@ -40,16 +38,14 @@ class Selections(base.GanttObject):
         return str(self.names[self.chosen[index]])
 
     def allocations_of(self, index: int) -> dict[str, dict[str, int]] | None:
-        """Return the allocation of instance ``index``; None means the request's resources at its host."""
         return self.allocations[index] if self.allocations else None
 
     def alternates_of(self, index: int) -> list[str]:
-        """Return the alternates of instance ``index``, best first."""
         return [self.names[number] for number in self.alternates[index]]
 
     @classmethod
     def build(cls, hosts: Sequence[str], alternates: Sequence[Sequence[str]], **values: object) -> Self:
-        """Build from resource names: one host and one list of alternates per instance."""
+        """Build from one host and one list of alternates per instance."""
         table: dict[str, int] = {}
 
         def number(name: str) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server groups, as in Nova: made once, with a policy that no later request changes."""
+"""Server groups, whose policy never changes, as in Nova."""
 
 from oslo_versionedobjects import fields
 
@@ -10,9 +10,7 @@ from rpcapi.objects.request_spec import RequestSpec
 
 @base.GanttObjectRegistry.register
 class ServerGroup(base.GanttObject):
-    """Server group of one project.
-
-    ``policy`` is a GroupPolicy. ``max_per_host`` limits the members on one node, for anti-affinity only.
+    """Server group of a project; ``max_per_host`` limits its members per node, for anti-affinity only.
 
     Version 1.0: Initial version
     """
@@ -26,7 +24,7 @@ class ServerGroup(base.GanttObject):
     }
 
     def apply_to(self, spec: RequestSpec) -> RequestSpec:
-        """Return the spec with the group's policy and limit; raises GroupContradicted if it names others."""
+        """Return the spec with the group's policy and limit; raises GroupContradicted if it requests others."""
         rule = {"group_policy": self.policy, "group_max_per_host": self.max_per_host}
         for name, value in rule.items():
             requested = getattr(spec, name)

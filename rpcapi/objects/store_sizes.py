@@ -9,9 +9,7 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class StoreSizes(base.GanttObject):
-    """One row per collection: number of entries, bytes, and limit in bytes (0 for none).
-
-    At its limit a collection that ``rotates`` drops its oldest entries; any other refuses new work.
+    """Entries, bytes and limit in bytes (0: none) per collection; a full one ``rotates`` or refuses new work.
 
     Version 1.0: Initial version
     """

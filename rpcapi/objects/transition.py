@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of an agent's guests: power state, and role of the claim in a move."""
+"""Transitions of guests: power state, and role of the claim in a move."""
 
 from oslo_versionedobjects import fields
 
@@ -7,9 +7,9 @@ from rpcapi.objects import base
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation.moves import read_move
 
-RUN = "run"  # start the guest if it is off; a guest paused for a copy boots
-CONTINUE = "continue"  # like RUN, but a paused guest continues from its memory
-STOP = "stop"  # power the guest off; it keeps disk and claim
+RUN = "run"  # boot the guest if it is off or paused for a copy
+CONTINUE = "continue"  # like RUN, but resume a paused guest from its memory
+STOP = "stop"  # power off; keep disk and claim
 END = "end"  # remove the guest, then release the claim
 ACTIONS = (RUN, CONTINUE, STOP, END)
 
@@ -18,9 +18,8 @@ ACTIONS = (RUN, CONTINUE, STOP, END)
 class GuestTransitions(base.GanttObject):
     """Request of change_guests: an action on the guest of each claim.
 
-    ``numbers`` has the latest attempt of each instance; an agent ignores a message with a lower number than an earlier
-    one. ``moves`` has the MoveEnd of each claim in a move, with role "only" afterwards; None means the only claim of
-    its instance. Empty if no claim is in a move.
+    Agents ignore a message with a lower number than an earlier one. ``moves`` has the MoveEnd of each claim in a move
+    (after the move with role "only"), or None. Empty if all are None.
 
     Version 1.0: Initial version
     """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis failover: locates the primary, connects to it, and waits for its replicas."""
+"""Redis failover: locating the primary, connecting to it, and waiting for replicas."""

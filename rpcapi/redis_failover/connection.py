@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that locate the primary on each connect, and reconnect after it has moved."""
+"""Connections that locate the Redis primary on each connect, and reconnect after a failover."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from rpcapi.conf import redis_nodes
 from rpcapi.redis_failover import tls
 from rpcapi.redis_failover.locator import PrimaryLocator, make_locator
 
-# The server is not the primary, or no longer. MovedError is an AskError.
+# The server is not, or no longer, the primary. MovedError is an AskError.
 NOT_PRIMARY_ERRORS = (redis.ReadOnlyError, AskError, ClusterDownError)
-# Texts of the same errors inside a script, or during a wait for replicas.
+# Messages of the same errors inside a script, or during a wait for replicas.
 _NOT_PRIMARY_TEXTS = ("READONLY ", "NOREPLICAS ", "UNBLOCKED ")
 
 
 class _PrimaryConnection(redis.Connection):
-    """Connection whose host and port come from a locator instead of its URL."""
+    """Connection whose address comes from a locator instead of its URL."""
 
     def __init__(self, *, locator: PrimaryLocator, **options: Any) -> None:
         self._locator = locator
@@ -37,14 +37,14 @@ class _PrimaryConnection(redis.Connection):
             raise
 
     def send_packed_command(self, command: Any, check_health: bool = True) -> None:
-        # Not at the error itself: more responses to the same pipeline may still arrive.
+        # Not earlier, because further responses to the same pipeline may still arrive.
         if self._reconnect_needed:
             self.disconnect()
         super().send_packed_command(command, check_health)
 
 
 class _PrimaryTlsConnection(_PrimaryConnection, tls.TlsConnection):
-    """A connection to the primary over TLS."""
+    pass
 
 
 def is_not_primary(error: redis.RedisError) -> bool:
@@ -54,10 +54,7 @@ def is_not_primary(error: redis.RedisError) -> bool:
 def pool(
     url: str, key: str, group: str, kind: type[redis.ConnectionPool] = redis.ConnectionPool, **options: Any
 ) -> redis.ConnectionPool:
-    """Return a lazy pool of connections to the primary of ``key``.
-
-    Raises BadConfiguration, naming ``[group] url``, for an invalid URL or an unusable file in it.
-    """
+    """Return a lazy pool of connections to the primary of ``key``; raises BadConfiguration for an unusable URL."""
     if not redis_nodes.has_multiple_servers(url):
         tls.check_files(url, group)
         return kind.from_url(url, **tls.connection_options(url), **options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Script execution that waits until enough replicas have the writes."""
+"""Execution of scripts with a wait for replicas."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,17 +41,17 @@ def evaluate(
     commands: Sequence[Sequence[Any]] = (),
     returns_errors: bool = False,
 ) -> list[Any]:
-    """Return the results of ``calls``, then of ``commands``, sent as one packet; a missing script is loaded.
+    """Return the results of ``calls`` and ``commands``, sent as one packet; loads a missing script.
 
-    With ``replicas.count``, WAIT is sent in the same packet and TooFewReplicas may be raised; ``marker`` is a key in
-    the slot of the script's keys. The first ResponseError is raised after all have run; with ``returns_errors`` each is
-    the result of its call. After any other redis-py error or TooFewReplicas it is unknown which calls were executed.
+    ``marker`` is a key in the slot of the script's keys, which the wait for replicas writes. Raises the first
+    ResponseError after all commands have run, unless ``returns_errors``; after TooFewReplicas or another redis-py error
+    it is unknown which calls were executed.
     """
     evalsha = ("EVALSHA", script.sha, len(keys), *keys)
     sent = [*((*evalsha, *arguments) for arguments in calls), *commands]
     packet = [*sent, *_wait_commands(replicas, marker)]
     answers = client.execute_together(packet)
-    if any(isinstance(answer, NoScriptError) for answer in answers):  # a failover may change the server
+    if any(isinstance(answer, NoScriptError) for answer in answers):  # for example after a failover
         answers = client.execute_together([("SCRIPT", "LOAD", script.text), *packet])[1:]
     _check(answers[len(sent) :] if returns_errors else answers, replicas)
     return answers[: len(sent)]
@@ -62,17 +62,16 @@ def await_replicas(client: ScriptClient, replicas: ReplicaAcknowledgement, marke
 
 
 def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequence[Any]]:
-    """Return the commands that wait for replicas, if required.
+    """Return the commands that wait for replicas.
 
-    A repeated call that writes nothing must wait for the original write of another connection. Redis up to 7.0 waits
-    for the offset at the connection's last command, later versions and Valkey for its own last write, so each WAIT
-    follows a write.
+    Each WAIT follows a write, because a repeated call must wait for the original write of another connection, and Redis
+    after 7.0 and Valkey wait only for the connection's own last write.
     """
     return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)] if replicas.count else []
 
 
 def _check(answers: Sequence[Any], replicas: ReplicaAcknowledgement) -> None:
-    """Raise the first error, or TooFewReplicas by the last answer, which is WAIT's."""
+    """Raise the first error, or TooFewReplicas by the last answer, WAIT's."""
     for answer in answers:
         if isinstance(answer, redis.ResponseError):
             raise answer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identity of a store's Redis server, and detection of forgotten acknowledged writes."""
+"""Identity of a store's Redis server, to detect lost acknowledged writes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,36 +11,32 @@ from rpcapi import errors
 from rpcapi.high_water_mark import HighWaterMark
 from rpcapi.redis_failover.scripts import LuaScript
 
-Execute = Callable[..., Any]  # sends one command on one connection and returns its answer
+Execute = Callable[..., Any]  # runs a command on one connection
 
-SCHEMA = 1  # schema version of the stored data; later versions are rejected
-NO_REPLICATION_ID = "0" * 40  # second replication id of a server that was never promoted
+SCHEMA = 1  # schema version of the stored data; higher versions are rejected
+NO_REPLICATION_ID = "0" * 40  # master_replid2 of a server that was never promoted
 
 
 class EpochMissing(redis.RedisError):
-    """Raised when a script finds a store without an epoch: its keys were deleted while the server ran."""
+    """Raised when a script finds no epoch: the store's keys were deleted while the server ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityRecord:
-    """Location of the server's identity in a store: a hash, and the script that writes it (_identity.lua).
-
-    ``counter``: Field of the hash that grows with the store's writes. ``subject``: Name of the store in errors.
-    """
+    """Hash of a store with the server's identity, and the script that writes it (_identity.lua)."""
 
     hash_key: str
-    counter: str
+    counter: str  # field of the hash that grows with the store's writes
     script: LuaScript
     keys: Sequence[str]
-    subject: str
+    subject: str  # name of the store in errors
 
 
 class ServerIdentity(HighWaterMark):
-    """Checker of the server on each new connection, before any verb is sent.
+    """Checker of the server on each new connection, before any other command.
 
-    ``is_durable``: appendfsync is always and no other server may take over. Then a restarted server that has everything
-    this process observed has forgotten nothing. A promoted replica is another server and may lack the last writes; a
-    former server may return with its data. ``arguments``: Further arguments of the script.
+    ``is_durable`` means appendfsync always and no failover: a restarted server that has everything this process
+    observed has lost nothing. A promoted replica may lack the last writes; a former server may return with its data.
     """
 
     def __init__(self, record: IdentityRecord, *, is_durable: bool, arguments: Mapping[str, Any] | None = None) -> None:
@@ -50,15 +46,15 @@ class ServerIdentity(HighWaterMark):
         self._arguments = dict(arguments or {})
 
     def check(self, execute: Execute) -> int:
-        """Check and record the server's identity, begin a new epoch if necessary, and return the epoch.
+        """Check the server's identity, begin a new epoch if it may have lost writes, and return the epoch.
 
-        Raises redis.ReadOnlyError for a replica, whose answers may be old, and IncompatibleObject if a newer gantt
-        wrote the store.
+        Raises redis.ReadOnlyError for a replica, whose data may be old, and IncompatibleObject if a newer gantt wrote
+        the store.
         """
         info = _fields(execute("INFO"))
         if info.get("role") != "master":
             raise redis.ReadOnlyError("the server is a replica, not the primary")
-        # Before reading the store, so that concurrent observations of other threads cannot make it look old.
+        # Read before the store, or another thread's later observation would make the store look old.
         observed_epoch, observed_position = self.high_water_mark
         names = ("schema", "run_id", "replid", self._record.counter, "epoch")
         schema, *values = execute("HMGET", self._record.hash_key, *names)
@@ -109,7 +105,7 @@ class ServerIdentity(HighWaterMark):
 
     def _may_have_forgotten(self, info: Mapping[str, str], recorded_run_id: str) -> bool:
         if recorded_run_id == info["run_id"]:
-            # The same server process has forgotten something only if it was a replica in between.
+            # The same process lost writes only if it was a replica in the meantime.
             return _was_promoted(info)
         durable = self._is_durable and info.get("aof_enabled") == "1"
         return _was_promoted(info) or not durable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lookup of the primary by sentinels or cluster nodes on each connect: a failover changes addresses."""
+"""Lookup of the Redis primary at sentinels or cluster nodes."""
 
 import abc
 import logging
@@ -16,7 +16,7 @@ from rpcapi.redis_failover import tls
 
 LOG = logging.getLogger(__name__)
 
-LOOKUP_SECONDS = 1.0  # to connect to a sentinel or node, and again for its response
+LOOKUP_SECONDS = 1.0  # time limit of a connect, and of a response
 
 HostPort = tuple[str, int]
 
@@ -36,7 +36,7 @@ class PrimaryLocator(abc.ABC):
 
     @abc.abstractmethod
     def _locate(self) -> HostPort:
-        """Query host and port; raises redis.ConnectionError if the primary cannot be located."""
+        """Query the primary's address; raises redis.ConnectionError if nobody knows it."""
 
     def _unknown(self, failures: dict[str, redis.RedisError]) -> redis.ConnectionError:
         reasons = "; ".join(f"{name}: {error}" for name, error in failures.items())
@@ -44,10 +44,10 @@ class PrimaryLocator(abc.ABC):
 
 
 class SentinelLocator(PrimaryLocator):
-    """Locator that uses the newest configuration of a majority of sentinels, or of all that answer.
+    """Locator by the newest configuration of a majority of sentinels, or of all that answer.
 
-    A single sentinel, used only if no other answers, may return the old primary during a failover.
-    ``replicas_acknowledge``, not sentinels, keeps an isolated old primary from acknowledging writes.
+    A single answering sentinel may name the old primary during a failover. ``replicas_acknowledge`` keeps that one from
+    acknowledging writes.
     """
 
     def __init__(self, nodes: RedisNodes) -> None:
@@ -65,7 +65,7 @@ class SentinelLocator(PrimaryLocator):
                 failures[name] = error
             if 2 * len(answers) > len(order):
                 break
-        # Silent sentinels cost time: query them last from now on.
+        # From now on query silent sentinels last, because they cost time.
         self._order = tuple(sorted(order, key=lambda sentinel: sentinel[0] in failures))
         if not answers:
             raise self._unknown(failures)
@@ -79,9 +79,9 @@ class SentinelLocator(PrimaryLocator):
 
 
 class SlotOwnerLocator(PrimaryLocator):
-    """Locator that asks the next cluster node each time for the owner of a key's slot.
+    """Locator that asks a different cluster node each time for the owner of a key's slot.
 
-    An isolated node may return an old owner; the connect then fails, and the next query goes to the next node.
+    An isolated node may name an old owner; the connect then fails, and the next query goes to the next node.
     """
 
     def __init__(self, nodes: RedisNodes, key: str) -> None:
@@ -109,7 +109,7 @@ class SlotOwnerLocator(PrimaryLocator):
             node_host = client.connection_pool.connection_kwargs["host"]
         for first, last, (host, port, *_), *_replicas in ranges:
             if first <= self._slot <= last:
-                return host or node_host, int(port)  # an empty host means the queried node
+                return host or node_host, int(port)  # the queried node may omit its own host
         return None
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of key collections in Redis by MEMORY USAGE, whose sampling costs the same at any size.
+"""Sizes of a store's collections by MEMORY USAGE, whose sampling costs the same at any size.
 
-Includes the whole server by INFO, because its memory may end before any collection is at its limit.
+The memory of the whole server is included, because it may end before any collection is full.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from rpcapi.bounds import CollectionSize
 
-SAMPLES = 100  # entries measured per key; others count as their average
-ALL_KEYS = "keys"  # pseudo-collection of all keys of the server
+SAMPLES = 100  # measured entries per key; the others count as the average
+ALL_KEYS = "keys"  # pseudo-collection of all the server's keys
 COUNTS = {"hash": "HLEN", "zset": "ZCARD", "set": "SCARD", "stream": "XLEN"}
 
 
 class MeasuredKey(NamedTuple):
-    """Key of a collection; ``counts``: its entries are the collection's entries."""
+    """Key of a collection; ``counts`` says whether its entries are entries of the collection."""
 
     name: str
     type: str
@@ -29,7 +29,7 @@ def key_type(description: str) -> str:
 def measure(
     read: Callable[..., Sequence[Any]], collections: Mapping[str, Sequence[MeasuredKey]]
 ) -> dict[str, CollectionSize]:
-    """Return the size of each collection and of ``ALL_KEYS``; ``read`` returns the answers to commands."""
+    """Return the size of each collection and of ALL_KEYS; ``read`` executes commands."""
     measured = [key for keys in collections.values() for key in keys]
     counts = [(COUNTS[key.type], key.name) for key in measured]
     usages = [("MEMORY USAGE", key.name, "SAMPLES", SAMPLES) for key in measured]

@@ -30,7 +30,7 @@ def run_with_retries(
 ) -> T:
     """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error.
 
-    Makes ATTEMPTS attempts, or any number in ``wait_seconds``; ``on_retry`` is called before each retry.
+    Makes ATTEMPTS attempts, or any number within ``wait_seconds``.
     """
     end = None if wait_seconds is None else time.monotonic() + wait_seconds
 

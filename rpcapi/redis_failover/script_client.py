@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis client for a store's short scripts."""
+"""Redis client for short scripts."""
 
 import os
 from collections import deque
@@ -19,10 +19,9 @@ from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 
 
 class ScriptClient(redis.Redis):
-    """Client that keeps a connection per concurrent script.
+    """Client that keeps connections for `execute_together`.
 
-    For each command redis-py takes a pooled connection, two thirds of a script's client time. The pool still owns and
-    closes them; only `execute_together` uses them.
+    redis-py takes a connection from its pool for each command, which is two thirds of a short script's client time.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -33,8 +32,8 @@ class ScriptClient(redis.Redis):
     def execute_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Return the answers to commands sent as one packet, a ResponseError for each failure.
 
-        After other redis-py errors it is unknown which commands were executed. A connection reconnects at its next use
-        after a missing answer, or if its server is no longer the primary or, like a former primary, lacks a script.
+        After other redis-py errors it is unknown which commands were executed. The connection is reopened after a
+        missing answer, and if its server is no longer the primary or lacks a script, like a former primary.
         """
         answers: list[Any] = []
         connection = self._take()
@@ -56,7 +55,7 @@ class ScriptClient(redis.Redis):
 
     def _take(self) -> AbstractConnection:
         if self._pid != os.getpid():
-            # The connections belong to the parent process of a fork.
+            # The connections belong to the parent process.
             self._idle.clear()
             self._pid = os.getpid()
         try:
@@ -80,22 +79,22 @@ def open_client(
     kind: type[redis.ConnectionPool] = redis.ConnectionPool,
     **options: Any,
 ) -> ScriptClient:
-    """Return a lazy client of the primary of ``key`` that checks the server's identity on each new connection.
+    """Return a lazy client of the primary of ``key``; ``identity`` checks each new connection.
 
-    ``options`` are for connections. Raises BadConfiguration, naming ``[group] url``, for an unusable URL.
+    Raises BadConfiguration, naming ``[group] url``, for an unusable URL.
     """
 
     def on_connect(fresh: AbstractConnection) -> None:
         use_fewer_system_calls(fresh, on_green_threads=on_green_threads)
         identity.check_connection(fresh)
 
-    # Retries are counted in one place, rpcapi.redis_failover.retries.
+    # Only rpcapi.redis_failover.retries retries.
     options |= {"decode_responses": True, "protocol": 2, "retry": Retry(NoBackoff(), 0)}
     if not url.startswith("unix"):
         options["socket_keepalive"] = True
     try:
         connections = pool(url, key, group, kind, redis_connect_func=on_connect, **options)
-        # Created and discarded, to reveal an unsupported option without connecting.
+        # Created without connecting, to reveal unsupported options.
         connections.connection_class(**connections.connection_kwargs)
     except (TypeError, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{group}] url cannot be used: {error}") from error

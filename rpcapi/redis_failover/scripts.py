@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loader of Lua scripts: one file per verb, composed with fragments and declared keys.
+"""Loader of Lua scripts, one per verb, with three kinds of header lines.
 
-Three header lines, in verbs and fragments:
-
-- ``--@ include name`` is replaced by the fragment ``name.lua``, once per script: of the store, or shared by several
-  stores, in the folder ``lua`` next to this module.
-- ``--@ keys word ...`` declares keys by the words of the store's key schema; scripts read them as ``K.word``.
-- ``--@ args name ...`` declares arguments in order; scripts and fragments read them as ``A.name``.
-
-Further arguments, such as one row per claim, begin at ``ARGV[REST]``.
+- ``--@ include name`` inserts the fragment ``name.lua`` once: the store's own, or a shared one in this package.
+- ``--@ keys word ...`` declares keys by words of the store's key schema; scripts read them as ``K.word``.
+- ``--@ args name ...`` declares arguments in order; scripts read them as ``A.name``, and further ones from
+  ``ARGV[REST]``.
 """
 
 import hashlib
@@ -22,12 +18,12 @@ from typing import Any
 _INCLUDE = "--@ include "
 _KEYS = "--@ keys "
 _ARGS = "--@ args "
-_SHARED = files(__package__).joinpath("lua")  # fragments shared by stores
+_SHARED = files(__package__).joinpath("lua")
 
 
 @dataclass(frozen=True, slots=True)
 class LuaScript:
-    """Verb: composed text, its SHA-1 for EVALSHA, key words and arguments in order."""
+    """Composed script of a verb, with its SHA-1 for EVALSHA, key words and arguments."""
 
     name: str
     text: str
@@ -36,14 +32,13 @@ class LuaScript:
     args: tuple[str, ...]
 
     def arguments(self, rest: Iterable[Any] = (), **values: Any) -> list[Any]:
-        """Return ARGV: ``values`` as declared, then ``rest``; raises TypeError unless they match the declaration."""
+        """Return ARGV: ``values`` as declared, then ``rest``. Raises TypeError unless they match the declaration."""
         if values.keys() != set(self.args):
             raise TypeError(f"script {self.name} takes {', '.join(self.args)}, got {', '.join(values)}")
         return [*(values[name] for name in self.args), *rest]
 
 
 def make_script(name: str, body: str, words: Sequence[str], args: Sequence[str]) -> LuaScript:
-    """Return a script whose ``body`` reads its keys as ``K.word`` and its arguments as ``A.name``."""
     text = f"local K = {_table('KEYS', words)}\nlocal A, REST = {_table('ARGV', args)}, {len(args) + 1}\n{body}\n"
     sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
     return LuaScript(name, text, sha, tuple(words), tuple(args))
@@ -59,7 +54,7 @@ def _read(folder: Traversable, part: str) -> str:
 
 
 def script_loader(package: str, key_schema: Collection[str]) -> Callable[[str], LuaScript]:
-    """Return a cached loader of verbs' scripts in ``package``/lua; it raises ValueError for undeclared keys."""
+    """Return a cached loader of the scripts in ``package``/lua; it raises ValueError for undeclared keys."""
     folder = files(package).joinpath("lua")
 
     @cache

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fewer system calls per command of a Redis connection."""
+"""Reduction of a Redis connection's system calls."""
 
 import socket
 import ssl
@@ -10,16 +10,15 @@ from typing import Any
 def use_fewer_system_calls(connection: Any, *, on_green_threads: bool) -> None:
     """Make each read and write of a fresh connection one system call, with the same timeout.
 
-    A thread gives up the interpreter for each. redis-py's pool polls for unread answers before each command, half of
-    the cost of a short one; there are none, since interrupted commands disconnect and a closed connection fails the
-    command. Python polls before each read and write; here the kernel enforces the timeout, except on green threads and
-    TLS.
+    redis-py's pool polls for unread answers before each command, half of the cost of a short one. There are none:
+    interrupted commands disconnect. Python polls before each read and write; the kernel can enforce the timeout
+    instead, except on green threads and TLS.
     """
     connection.can_read = _nothing_unread
     sock, seconds = connection._sock, connection.socket_timeout
     if on_green_threads or isinstance(sock, ssl.SSLSocket) or not seconds:
         return
-    limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000))  # struct timeval
+    limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000))  # C's struct timeval
     sock.settimeout(None)
     for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
         sock.setsockopt(socket.SOL_SOCKET, option, limit)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis connections over TLS that explain failed handshakes and bound their time."""
+"""Redis connections over TLS, with bounded and explained handshakes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ import redis
 
 from rpcapi import tls
 
-# Options of a URL that name files or a password, as arguments of tls.client_context.
+# Arguments of tls.client_context by URL option.
 _FILES = {
     "ssl_ca_certs": "ca_file",
     "ssl_ca_path": "ca_path",
@@ -28,7 +28,7 @@ class TlsConnection(redis.SSLConnection):
         return super()._connect()  # type: ignore[no-untyped-call]
 
     def _wrap_socket_with_ssl(self, sock: Any) -> Any:
-        # A server without TLS waits for the rest of a supposed command.
+        # A server without TLS would wait for the rest of a command.
         sock.settimeout(self.socket_connect_timeout)
         try:
             secured = super()._wrap_socket_with_ssl(sock)  # type: ignore[no-untyped-call]
@@ -70,7 +70,7 @@ def connection_options(url: str) -> dict[str, Any]:
 
 
 def check_files(url: str, group: str) -> None:
-    """Raise BadConfiguration, naming ``[group] url``, if a file named in a single-server URL is unusable."""
+    """Raise BadConfiguration, naming ``[group] url``, if a file named in a URL is unusable."""
     parts = urlsplit(url)
     if parts.scheme != "rediss":
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rule of whether an amount fits an inventory, shared by host table, claim script and agent."""
+"""Rule by which an amount fits an inventory, shared by host table, claim script and agent."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from rpcapi.resources.inventory import Inventory
 
 
 def fits(inventory: Inventory | None, used: int, amount: int) -> bool:
-    """Return whether ``amount`` fits in addition to ``used`` and obeys min_unit, max_unit and step_size."""
+    """Return whether ``amount`` fits besides ``used`` and obeys min_unit, max_unit and step_size."""
     return (
         inventory is not None
         and used + amount <= inventory.capacity
@@ -17,7 +17,7 @@ def fits(inventory: Inventory | None, used: int, amount: int) -> bool:
 
 
 def misfit(inventories: Mapping[str, Inventory], used: Mapping[str, int], resources: Mapping[str, int]) -> str | None:
-    """Return the first resource class that does not fit; None if all fit."""
+    """Return the first resource class that does not fit, or None."""
     for resource_class, amount in resources.items():
         if not fits(inventories.get(resource_class), used.get(resource_class, 0), amount):
             return resource_class

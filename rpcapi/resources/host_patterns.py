@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns of service host names with number ranges."""
+"""Patterns of host names with number ranges."""
 
 import re
 
@@ -10,7 +10,7 @@ _RANGE = re.compile(r"\[(\d+)-(\d+)\]")
 
 
 def expand(pattern: str) -> list[str]:
-    """Return the names of a pattern: ``a[08-10]`` is a08, a09, a10. Raises BadConfiguration for a bad range."""
+    """Expand ``a[08-10]`` to a08, a09, a10. Raises BadConfiguration for an empty or too long range."""
     match = _RANGE.search(pattern)
     if match is None:
         return [pattern]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventory of one resource class of a provider, and its capacity."""
+"""Inventory of a resource class and its capacity."""
 
 import math
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from typing import Any
 
 from rpcapi import errors
 
-MAX_AMOUNT = 2**31 - 1  # Placement's maximum of an integer amount
+MAX_AMOUNT = 2**31 - 1  # as in Placement
 MAX_RATIO = 10_000.0
 
 
 def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
-    """Return floor((total - reserved) * allocation_ratio) in decimal arithmetic; binary 100 * 1.15 is one too low."""
+    """Return floor((total - reserved) * allocation_ratio), in decimals: binary 100 * 1.15 is one too low."""
     return math.floor((total - reserved) * Decimal(repr(float(allocation_ratio))))
 
 
@@ -32,17 +32,16 @@ class Inventory:
         return capacity(self.total, self.reserved, self.allocation_ratio)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the stored form: the fields and the computed capacity."""
         return asdict(self) | {"capacity": self.capacity}
 
     @classmethod
     def from_valid(cls, raw: Mapping[str, Any]) -> "Inventory":
-        """Build from a checked mapping; other keys than the fields are ignored."""
+        """Build from a checked mapping, ignoring other keys."""
         return cls(**{name: raw[name] for name in cls.__slots__ if name in raw})
 
     @classmethod
     def from_dict(cls, resource_class: str, raw: Any) -> "Inventory":
-        """Build from a peer's mapping, whose ``capacity`` is ignored. Raises InvalidStats with class and field."""
+        """Build from a peer's mapping, ignoring its ``capacity``. Raises InvalidStats."""
         if not isinstance(raw, Mapping) or "total" not in raw:
             raise errors.InvalidStats(what=f"inventory of {resource_class}", why="it must be a mapping with 'total'")
         fields = {key: value for key, value in raw.items() if key != "capacity"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource names: a plain string, or Nova's (host, node) pair."""
+"""Resource names: a string, or Nova's (host, node) pair."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ ResourceName = str | Sequence[str]
 
 SEPARATOR = "/"
 MAX_LENGTH = 255
-API_HOST = "@api"  # pseudo-host in the ids of providers created by the Placement API
+API_HOST = "@api"  # pseudo-host of providers created by the Placement API
 
 
 def canonical(name: ResourceName) -> str:
-    """Return the canonical name: ``"host"``, or ``"host/node"`` for a pair. Idempotent. Raises InvalidName."""
+    """Return "host", or "host/node" for a pair. Idempotent. Raises InvalidName."""
     if isinstance(name, str):
         parts: Sequence[str] = [name]
     elif isinstance(name, (list, tuple)) and len(name) == 2 and all(isinstance(part, str) for part in name):
@@ -37,12 +37,11 @@ def host_of(name: str) -> str:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Return whether ``pattern`` is the name itself or its service host."""
+    """Return whether ``pattern`` is the name or its service host."""
     return pattern in (name, host_of(name))
 
 
 def api_provider(uuid: str) -> str:
-    """Return the id of a provider created by the Placement API; it does not depend on the parent."""
     return f"{API_HOST}{SEPARATOR}{uuid}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parser of the scheduler hint ``query`` of Nova's JsonFilter."""
+"""Parser of the scheduler hint ``query``, from Nova's JsonFilter."""
 
 import ipaddress
 import json
@@ -12,9 +12,9 @@ from rpcapi import errors
 from rpcapi.resources import names
 
 HINT = "query"
-MAX_BYTES = 8 * 1024  # as JSON text
-MAX_DEPTH = 8  # lists within lists
-MAX_PARTS = 100  # operators and operands together
+MAX_BYTES = 8 * 1024  # of JSON
+MAX_DEPTH = 8  # of nested lists
+MAX_PARTS = 100  # operators and operands
 MAX_TEXT = 255
 MAX_NUMBER = 2**63 - 1
 
@@ -27,13 +27,13 @@ IGNORED = (None, "")  # operands ignored by Nova
 class TermType(StrEnum):
     """Type of a variable, which determines the allowed comparisons."""
 
-    NUMBER = "number"  # one number per host
-    FACT = "fact"  # any JSON value; few distinct values among hosts
-    NAME = "name"  # host or node name: only equality with strings
-    ADDRESS = "address"  # IP address: only equality with strings
+    NUMBER = "number"
+    FACT = "fact"  # any JSON value; hosts have few distinct values
+    NAME = "name"  # of a host or node; only equal to strings
+    ADDRESS = "address"  # IP address; only equal to strings
 
 
-# Variables named after attributes of Nova's HostState.
+# Attributes of Nova's HostState.
 ATTRIBUTES = {
     **dict.fromkeys(("vcpus_total", "vcpus_used", "num_instances", "num_io_ops", "failed_builds"), TermType.NUMBER),
     **dict.fromkeys(("total_usable_ram_mb", "free_ram_mb"), TermType.NUMBER),
@@ -42,7 +42,7 @@ ATTRIBUTES = {
     **dict.fromkeys(("host", "nodename", "hypervisor_hostname"), TermType.NAME),
     "host_ip": TermType.ADDRESS,
 }
-# Variables with free names: "$metrics.<name>" is a number, "$facts.<key>" any reported value.
+# Prefixes of variables: "$metrics.<name>" and "$facts.<key>".
 DYNAMIC_VARIABLES = {"metrics": TermType.NUMBER, "facts": TermType.FACT}
 
 Value = bool | int | float | str
@@ -55,7 +55,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Per-host value; ``path`` begins with a key of ATTRIBUTES or DYNAMIC_VARIABLES."""
+    """Value of each host; ``path`` begins with a key of ATTRIBUTES or DYNAMIC_VARIABLES."""
 
     kind: TermType
     path: tuple[str, ...]
@@ -72,10 +72,7 @@ EVERYTHING = Term("and", ())
 
 
 def parse(hint: Any) -> Term:
-    """Parse the hint, JSON text or a list; an empty query becomes EVERYTHING.
-
-    Raises InvalidSpec for a malformed or too large query, and for unknown or incompatible operators and variables.
-    """
+    """Parse JSON text or a list; an empty query becomes EVERYTHING. Raises InvalidSpec."""
     decoded = _decode(hint)
     if decoded is None or decoded in ([], {}, ""):
         return EVERYTHING
@@ -88,7 +85,7 @@ def parse(hint: Any) -> Term:
 
 def _decode(hint: Any) -> Any:
     if isinstance(hint, list) and len(hint) == 1 and isinstance(hint[0], str):
-        hint = hint[0]  # some APIs allow only lists of strings as hints
+        hint = hint[0]  # some APIs pass a hint only as a list of strings
     try:
         text = hint if isinstance(hint, str) else json.dumps(hint)
         if len(text.encode()) > MAX_BYTES:
@@ -140,7 +137,6 @@ def _variable(text: str) -> Variable:
     if path[0] == "metrics" and len(path) > 1:
         path = ("metrics", ".".join(path[1:]))  # metric names may contain dots
     kind = ATTRIBUTES.get(path[0]) or DYNAMIC_VARIABLES.get(path[0])
-    # Only facts and dynamic variables have nested keys.
     deep = path[0] in DYNAMIC_VARIABLES or kind is TermType.FACT
     if (
         kind is None

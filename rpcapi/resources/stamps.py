@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of store stamps "EPOCH.POSITION.CODE" by their holders; only schedulers verify the code."""
+"""Comparison of store stamps "EPOCH.POSITION.CODE" by agents and conductors; only schedulers verify the code."""
 
 
 def place_of(stamp: str | None) -> tuple[int, int]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known resource classes and traits: standard names and CUSTOM_ names."""
+"""Known resource classes and traits: standard or CUSTOM_ names."""
 
 import functools
 import re
@@ -15,13 +15,11 @@ _CUSTOM = re.compile(r"CUSTOM_[A-Z0-9_]+")
 
 
 def check_resource_class(name: object) -> None:
-    """Raise UnknownResourceClass unless ``name`` is standard or a well-formed custom name."""
     if not isinstance(name, str) or not (name in _STANDARD_CLASSES or _is_custom(name)):
         raise errors.UnknownResourceClass(name=_short(name))
 
 
 def check_trait(name: object) -> None:
-    """Raise UnknownTrait unless ``name`` is standard or a well-formed custom name."""
     if not isinstance(name, str) or not (name in _standard_traits() or _is_custom(name)):
         raise errors.UnknownTrait(name=_short(name))
 

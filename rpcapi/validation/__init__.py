@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for the values of a request; rpcapi.objects.request_schema is made of them."""
+"""Rules for the values of a request, from which rpcapi.objects.request_schema is built."""

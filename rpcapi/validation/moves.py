@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the ends of moves in messages."""
+"""Validation of moves in messages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ NO_MOVE = MoveEnd()
 
 
 def read_move(document: Mapping[str, Any] | None) -> MoveEnd:
-    """Read the form of MoveEnd.as_dict; None is no move. Raises InvalidRequest and InvalidName."""
+    """Read the mapping of MoveEnd.as_dict; None is no move. Raises InvalidRequest and InvalidName."""
     if document is None:
         return NO_MOVE
     if not isinstance(document, Mapping):
@@ -33,7 +33,7 @@ def read_move(document: Mapping[str, Any] | None) -> MoveEnd:
 
 
 def read_destination(document: Mapping[str, Any] | None) -> MoveEnd:
-    """Read the move of a destination, or no move; raises InvalidRequest and InvalidName."""
+    """Read the move of a new attempt: a destination, or no move. Raises InvalidRequest and InvalidName."""
     move = read_move(document)
     if move.role not in (ClaimRole.DESTINATION, ClaimRole.ONLY) or (move.migration and move.role is ClaimRole.ONLY):
         raise errors.InvalidRequest(why=f"the move of a new attempt has the role destination, got {move.role}")

@@ -10,7 +10,7 @@ _LIMIT = rules.integer()
 
 
 def check_rule(policy: str, max_per_host: int) -> None:
-    """Raise InvalidSpec for an unknown policy, or a limit that the policy does not have."""
+    """Raise InvalidSpec for an unknown policy, or a limit without anti-affinity."""
     _POLICY("group_policy", policy)
     _LIMIT("group_max_per_host", max_per_host)
     if policy != GroupPolicy.ANTI_AFFINITY and max_per_host != 1:

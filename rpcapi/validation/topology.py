@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of a guest's NUMA topology and its cells' request groups."""
+"""Rules of a guest's NUMA topology."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,10 +42,10 @@ NUMA = document(
 
 
 def check(numa: Mapping[str, Any], groups: Mapping[str, Any]) -> None:
-    """Raise InvalidSpec for a contradictory topology.
+    """Raise InvalidSpec for a contradictory topology; ``numa`` must follow NUMA, and ``groups`` be valid.
 
-    ``numa`` must follow the rule NUMA, and ``groups`` must be valid. Cells and guest CPUs are numbered from 0; each CPU
-    is in exactly one cell, whose own request group requests exactly its CPUs and memory.
+    Cells and guest CPUs are numbered from 0. Each CPU is in exactly one cell, whose request group has exactly its CPUs
+    and memory.
     """
     cells = numa["cells"]
     for number, cell in enumerate(cells):
@@ -62,7 +62,7 @@ def check(numa: Mapping[str, Any], groups: Mapping[str, Any]) -> None:
 
 
 def cell_resources(numa: Mapping[str, Any], number: int) -> dict[str, int]:
-    """Return the amounts of guest cell ``number``; cell 0 includes isolated emulator threads."""
+    """Return the amounts of a guest cell; cell 0 includes isolated emulator threads."""
     cell = numa["cells"][number]
     pinned = len(cell["pcpus"]) + (number == 0 and numa.get("emulator_threads") == ISOLATE)
     page_size_kb = numa.get("page_size_kb")

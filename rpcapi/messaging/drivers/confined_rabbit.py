@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oslo.messaging's RabbitMQ driver with bounded waits and a separate exchange for replies.
+"""oslo.messaging's RabbitMQ driver with bounded waits and a separate reply exchange.
 
-Waits. The stock driver opens its reply connection and sends replies without a time limit: while the broker is down, a
-call with a timeout of five seconds hangs, and a server with a pending reply cannot stop. Here all waits of callers and
-replying servers end after the call's timeout or SEND_SECONDS, with MessageDeliveryFailure or MessagingTimeout.
-Listening has no limit, so that servers recover when the broker returns.
-
-Replies. The stock driver sends replies through the default exchange. A user who may write there can put a message into
-any queue by name, and so command every agent, regardless of the permissions on topics. This driver uses the exchange
-`gantt-replies`, and no service needs the default exchange. It is a topic exchange, although each reply has one reader,
-because the broker checks routing keys only on topic exchanges.
-
-Names. Queues of a process carry its user's name, `reply.USER.RANDOM` and `TOPIC_fanout.USER.RANDOM`, so that
-permissions can separate users. The deployment creates the exchanges: permission to declare one includes permission to
-delete it, together with everybody's messages.
+- Waits: while the broker is down, the stock driver ignores the timeout of calls, and a server with a pending reply
+  cannot stop. Here all waits of callers and replying servers end after the call's timeout or SEND_SECONDS. Listening
+  has no limit, so that servers recover.
+- Replies: the stock driver replies through the default exchange. A user who may write there can put a message into any
+  queue by name, and so command every agent. Here replies go through `gantt-replies`, a topic exchange because the
+  broker checks routing keys only on topic exchanges.
+- Names: the queues `reply.USER.RANDOM` and `TOPIC_fanout.USER.RANDOM` let permissions separate users. The deployment
+  creates the exchanges, because permission to declare an exchange includes permission to delete it.
 """
 
 import functools
@@ -39,28 +34,23 @@ from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter, expect_re
 from rpcapi.messaging.private import PURPOSE_LISTEN, PURPOSE_SEND, PollStyleListenerAdapter
 from rpcapi.messaging.private_rabbit import RabbitDriver
 
-# Seconds for a broker's restart, and for each further host of the URL, which may cost
-# rabbit_connection.CONNECT_SECONDS.
+# Seconds for the first host of a URL, enough for a broker's restart, and for each further host.
 CONNECT_SECONDS, NEXT_HOST_SECONDS = 5.0, 6.0
 
 
 class ConfinedRabbitDriver(RabbitDriver):
-    """Driver of `gantt-rabbit://user:password@host:port/vhost` and `rabbit://`; options as in the stock driver.
-
-    Raises BadConfiguration if TLS files cannot be used.
-    """
+    """Driver of `gantt-rabbit://` and `rabbit://`. Raises BadConfiguration for unusable TLS files."""
 
     _connection_pool: Any
     _reply_q: str | None
 
     def __init__(self, conf: Any, url: oslo_messaging.TransportURL, *args: Any, **kwargs: Any) -> None:
-        # The stock connection derives kombu's scheme from this name: rabbit_tls.SCHEME.
+        # oslo.messaging derives rabbit_tls.SCHEME from this name.
         url.transport = "gantt-rabbit"
         super().__init__(conf, url, *args, **kwargs)
         rabbit_tls.check(self.conf.oslo_messaging_rabbit)
-        # Replaced in time: the stock pool opens connections on first use.
         self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, RabbitConnection)
-        self._shared_topics: set[str] = set()  # topics, and queue names, of servers of this process
+        self._shared_topics: set[str] = set()  # topics, and so queue names, of this process's servers
         self.dead_letter_outbox = rabbit_dead_letters.DeadLetterOutbox(
             functools.partial(rabbit_dead_letters.write, self._get_connection)
         )
@@ -70,7 +60,7 @@ class ConfinedRabbitDriver(RabbitDriver):
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def connect(self) -> None:
-        """Open a connection for sending; raises MessageDeliveryFailure if no broker of the URL accepts it in time."""
+        """Open a connection for sending; raises MessageDeliveryFailure if no broker accepts it in time."""
         seconds = CONNECT_SECONDS + NEXT_HOST_SECONDS * max(0, len(self._url.hosts) - 1)
         with deadline.limit_wait(seconds), self._get_connection():
             pass
@@ -86,10 +76,10 @@ class ConfinedRabbitDriver(RabbitDriver):
         retry: int | None = None,
         **options: Any,
     ) -> Any:
-        """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once, other values are ignored.
+        """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once.
 
-        Raises MessagingTimeout without a reply, MessageDeliveryFailure if the broker is unreachable or refuses, and
-        QueueFull or MessageTooLarge without retries.
+        Raises MessagingTimeout without a reply, MessageDeliveryFailure for an unreachable or refusing broker, and
+        QueueFull or MessageTooLarge at once.
         """
         if wait_for_reply:
             seconds = rabbit_connection.SEND_SECONDS if timeout is None else timeout
@@ -101,7 +91,7 @@ class ConfinedRabbitDriver(RabbitDriver):
             return super().send(target, ctxt, message, wait_for_reply=wait_for_reply, timeout=limit, **options)
 
     def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
-        """Consume the queues of an RPC server: shared topic (if any), own name, and fan-out."""
+        """Consume the queues of an RPC server: shared topic, own name, and fan-out."""
         connection = self._get_connection(PURPOSE_LISTEN)
         listener = RabbitListener(self, connection)
         exchange = self._get_exchange(target)
@@ -114,11 +104,11 @@ class ConfinedRabbitDriver(RabbitDriver):
         return PollStyleListenerAdapter(listener, batch_size, batch_timeout)
 
     def dead_letters(self) -> list[DeadLetter] | None:
-        """Return dead letters, newest first; None if this broker keeps none. Raises MessageDeliveryFailure."""
+        """Return dead letters, newest first; None if the broker keeps none."""
         return rabbit_dead_letters.read(self._get_connection)
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return the number of waiting messages per topic of this process's servers; raises MessageDeliveryFailure."""
+        """Return the waiting messages per topic of this process's servers."""
         topics = sorted(self._shared_topics)
         return rabbit_queues.lengths(self._get_connection, topics) if topics else {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead letters: messages that cannot be processed. On the embedded bus each user has a bounded list."""
+"""Dead letters: unprocessable messages, of which the embedded bus keeps a bounded list per user."""
 
 import json
 import threading
@@ -11,14 +11,14 @@ from typing import Any
 from rpcapi.messaging.drivers import names
 
 MAX_LETTERS = 100
-MAX_TEXT = 1000  # characters of a message to keep
+MAX_TEXT = 1000  # characters kept of a message
 MAX_REASON = 200  # characters
-SECONDS = 7 * 24 * 3600  # retention of the list after its last letter
+SECONDS = 7 * 24 * 3600  # lifetime of a list after its last letter
 
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A message of ``size`` bytes that begins with ``text``; ``received_at`` is Unix time in seconds."""
+    """Beginning (``text``) and ``size`` in bytes of an unprocessable message, received at a Unix time."""
 
     queue: str
     reason: str

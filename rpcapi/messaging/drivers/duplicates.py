@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deduplication of requests by the ids of recently started ones."""
+"""Detection of duplicate requests by recent ids."""
 
 import threading
 from collections import OrderedDict

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of the drivers; oslo.messaging wraps them as driver errors."""
+"""Errors of the embedded bus and of the RabbitMQ driver."""
 
 from oslo_messaging import exceptions
 
@@ -7,11 +7,11 @@ from rpcapi.messaging.private import TransportDriverError
 
 
 class BusError(TransportDriverError):
-    """Raised when the bus cannot do a requested operation."""
+    """Raised when the bus cannot perform an operation."""
 
 
 class MessageTooLarge(BusError, exceptions.MessageUndeliverable):
-    """Raised when a message exceeds the size allowed by `option`; nothing was sent. For its base see QueueFull."""
+    """Raised when a message exceeds the size that ``option`` allows; nothing was sent. For its base see QueueFull."""
 
     def __init__(self, size: int, bound: int, option: str = "[rpc] max_message_bytes") -> None:
         Exception.__init__(self, f"A message of {size} bytes is too large; {option} allows {bound}.")
@@ -21,14 +21,14 @@ class MessageTooLarge(BusError, exceptions.MessageUndeliverable):
 
 
 class BusRefused(BusError):
-    """Raised when Redis answers with an error: no permission, out of memory, or wrong data type."""
+    """Raised when Redis rejects a command: no permission, out of memory, or wrong data type."""
 
 
 class QueueFull(BusError, exceptions.MessageUndeliverable):
     """Raised when a queue is full; nothing was sent.
 
-    oslo.messaging's RabbitMQ connection passes only MessageUndeliverable on; for other errors it closes its channel and
-    logs an unreachable broker.
+    Among driver errors, oslo.messaging's RabbitMQ connection passes only MessageUndeliverable to the caller. After any
+    other it closes its channel and logs an unreachable broker.
     """
 
     def __init__(self, queue: str, bound: int) -> None:
@@ -38,23 +38,23 @@ class QueueFull(BusError, exceptions.MessageUndeliverable):
 
 
 class NotificationsUnsupported(BusError, NotImplementedError):
-    """Raised when notifications are requested from this RPC-only bus."""
+    """Raised when notifications are requested: the embedded bus carries RPC only."""
 
 
 class MessageForeign(BusError):
-    """Raised when a received message is not in this bus's wire format."""
+    """Raised when a message is not in the bus's wire format."""
 
 
 class ReceiversLost(BusError):
-    """Raised when too many receivers of a message in turn ended or hung before they started it."""
+    """Raised when too many receivers of a message died or hung before they started it."""
 
     def __init__(self, receivers: int) -> None:
         super().__init__(f"{receivers} receivers ended or hung in turn before they began it.")
 
 
 class ClaimedElsewhere(BusError):
-    """Raised when another server has received the message meanwhile, so that this one must not run it."""
+    """Raised when this server must not run a message because another server received it."""
 
 
 class MessageExpired(BusError):
-    """Raised when a message's deadline passed before a server could run it."""
+    """Raised when a message's deadline passes before a server starts it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues that an RPC server reads."""
+"""Queues of an RPC server on the embedded bus."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from rpcapi.messaging.drivers import names
 
 @dataclass(frozen=True)
 class ListenTarget:
-    """Topic (none if directed), a queue per permitted user, fan-out, process key and log label of a server."""
+    """Queues of a server, one per permitted caller, with its fan-out, process key and log label."""
 
     topic: str
     topic_queues: tuple[str, ...]

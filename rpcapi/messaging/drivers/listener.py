@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listener of one RPC server: offers received requests and tracks those not yet started."""
+"""Listener of one RPC server on the embedded bus."""
 
 import logging
 import sys
@@ -24,10 +24,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Delivery:
-    """A request, its authenticated sender, and the delivery tag to acknowledge.
-
-    Fan-out requests have no tag; reading removes them.
-    """
+    """Request with its authenticated sender and delivery tag; a fan-out request has no tag."""
 
     request: wire.WireRequest
     sender: str
@@ -35,11 +32,11 @@ class Delivery:
 
 
 class BusIncoming(RpcIncomingMessage):
-    """Request that the server acknowledges, runs and answers in an executor thread."""
+    """Request that an executor thread acknowledges, runs and answers."""
 
     def __init__(self, delivery: Delivery, outbox: Outbox, on_begin: Callable[[Delivery], None]) -> None:
         request = delivery.request
-        # A sender named in the body is ignored.
+        # Overwrite any sender that the body claims.
         ctxt = {**request.ctxt, SENDER_KEY: delivery.sender} if isinstance(request.ctxt, dict) else request.ctxt
         super().__init__(ctxt, request.message, request.id)
         self.client_timeout = request.monitor
@@ -48,20 +45,18 @@ class BusIncoming(RpcIncomingMessage):
         self._on_begin = on_begin
 
     def acknowledge(self) -> None:
-        """Acknowledge the message just before it runs; an exception makes oslo.messaging skip it.
+        """Acknowledge the message before it runs.
 
-        :raises MessageExpired, ClaimedElsewhere, oslo_messaging.MessagingException: the message must not run here
+        Raises MessageExpired, ClaimedElsewhere or MessagingException if it must not run here; oslo.messaging then skips
+        it.
         """
         self._on_begin(self._delivery)
 
     def requeue(self) -> None:
-        """Do nothing: only notification servers call it."""
+        """Do nothing: only notification servers requeue."""
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
-        """Send the reply, or a failure if the reply cannot be serialized.
-
-        :raises MessageTooLarge: nothing was sent
-        """
+        """Send the reply, or a failure if it cannot be serialized. Raises MessageTooLarge."""
         reply_to = self._reply_inbox()
         if reply_to is None:
             return
@@ -73,17 +68,14 @@ class BusIncoming(RpcIncomingMessage):
             self._send(reply_to, wire.WireReply(self.msg_id, failure=serialize_remote_exception(sys.exc_info())))
 
     def heartbeat(self) -> None:
-        """Tell the caller that its call is still running.
-
-        :raises oslo_messaging.MessageDeliveryFailure: the bus is unreachable
-        """
+        """Tell the caller that its call is still running. Raises MessageDeliveryFailure."""
         reply_to = self._reply_inbox()
         if reply_to is not None:
             heartbeat_reply = wire.WireReply(self.msg_id, ending=False)
             self._outbox.send(reply_to, heartbeat_reply, time.monotonic() + (self.client_timeout or 0))
 
     def _reply_inbox(self) -> str | None:
-        """Return the reply inbox, always one of the authenticated sender."""
+        """Return the caller's inbox, always one of the authenticated sender."""
         reply_to = self._delivery.request.reply_to
         return reply_to and names.inbox(self._outbox.user, names.process(self._delivery.sender, reply_to))
 
@@ -97,7 +89,7 @@ class BusIncoming(RpcIncomingMessage):
 
 
 class BusListener(Listener):
-    """Listener that pauses reading while `prefetch` received requests have not started.
+    """Listener that stops receiving while `prefetch` requests have not started.
 
     The process's receiver calls `offer`; executor threads start the requests.
     """
@@ -137,13 +129,13 @@ class BusListener(Listener):
         self._on_change()
 
     def stop(self) -> None:
-        """Stop receiving; on return nothing more can be offered. Earlier requests may still start."""
+        """Stop receiving. On return no further request is offered, but offered requests may still start."""
         self._serving = False
         self._on_stop(self)
         super().stop()
 
     def cleanup(self) -> None:
-        """Requeue requests that never started; oslo.messaging calls this after the executor has ended."""
+        """Requeue requests that never started, after the executor has ended."""
         for tag in self.unacknowledged_tags():
             self._requeue(tag)
 
@@ -157,7 +149,7 @@ class BusListener(Listener):
             if not self._serving or self.on_incoming_callback is None:
                 raise RuntimeError("the server has stopped")
             self.on_incoming_callback([incoming])
-        except RuntimeError as error:  # an executor after shutdown accepts no work
+        except RuntimeError as error:  # the executor was shut down
             LOG.info("%s requeues message %s: %s", self.listen_target.label, delivery.request.id, error)
             if delivery.tag is not None:
                 self._requeue(delivery.tag)
@@ -179,13 +171,13 @@ class BusListener(Listener):
         self._release(tag)
         try:
             self._outbox.channel.requeue(tag)
-        except Exception:  # the visibility timeout requeues it later anyway
+        except Exception:  # the visibility timeout requeues the message later
             LOG.warning("%s could not requeue a message; it will be redelivered", self.listen_target.label)
 
     def _release(self, tag: str | None) -> None:
         with self._lock:
             self._unacknowledged.discard(tag or "")
-            # Reopen at half, not at the first free slot: each change makes the receiver restart its read.
+            # Reopen at half: each change interrupts the receiver's read.
             reopen = self._full and len(self._unacknowledged) <= self._prefetch // 2
             if reopen:
                 self._full = False

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis keys of the bus. Keys of lists name the user who may append, see rpcapi/access/bus_users.py."""
+"""Redis keys of the embedded bus. Names of lists contain the user who may append."""
 
 PREFIX = "gantt_bus"
-BODIES = ":bodies"  # suffix of the list of messages of a queue; each begins with its delivery tag
+BODIES = ":bodies"  # suffix of a queue's list of messages, which begin with their delivery tags
 SERVER_QUEUES = f"{PREFIX}:server:"
 
 
 def topic_queue(sender: str, exchange: str, topic: str) -> str:
-    """List of bells: a user's requests to any server of the topic."""
+    """Return the list of bells of a user's requests to any server of a topic."""
     return f"{PREFIX}:topic:{sender}:{exchange}:{topic}"
 
 
 def server_queue(sender: str, exchange: str, topic: str, server: str) -> str:
-    """Queue of a user's requests to one server of the topic; its bells are in the inbox of the server's process."""
+    """Return the queue of a user's requests to one server; its bells are in the inbox of the server's process."""
     return f"{SERVER_QUEUES}{sender}:{exchange}:{topic}:{server}"
 
 
 def server_process(exchange: str, topic: str, server: str) -> str:
-    """String: the process that reads the requests to a server."""
+    """Return the key of the process that reads a server's requests (string)."""
     return f"{PREFIX}:process:{exchange}:{topic}:{server}"
 
 
 def fanout_members(exchange: str, topic: str) -> str:
-    """Sorted set: processes with servers of the topic, by last renewal (epoch seconds)."""
+    """Return the sorted set of processes with servers of a topic, by time of renewal (Unix seconds)."""
     return f"{PREFIX}:fanout:{exchange}:{topic}"
 
 
@@ -31,7 +31,7 @@ def process(user: str, random: str) -> str:
 
 
 def inbox(sender: str, reader: str) -> str:
-    """List: replies, fan-out requests and bells from a user to one process."""
+    """Return the list of replies, fan-out requests and bells from a user to one process."""
     return f"{PREFIX}:inbox:{sender}:{reader}"
 
 
@@ -44,20 +44,19 @@ def is_inbox(queue: str) -> bool:
 
 
 def receipt(queue: str, message_id: str) -> str:
-    """String: exists for a short time after this message arrived in this queue."""
+    """Return the key that exists for RECEIPT_SECONDS after a message arrived in a queue (string)."""
     return f"{PREFIX}:receipt:{sender_of(queue)}:{message_id}:{queue.removeprefix(PREFIX)}"
 
 
 def received(user: str) -> str:
-    """Hash: messages received by processes of this user, by delivery tag."""
+    """Return the hash of messages by delivery tag that a user's processes received but did not acknowledge."""
     return f"{PREFIX}:received:{user}"
 
 
 def received_index(user: str) -> str:
-    """Sorted set: delivery tags of received messages, by last renewal (epoch seconds)."""
+    """Return the sorted set of delivery tags, by time of renewal (Unix seconds)."""
     return f"{PREFIX}:received_index:{user}"
 
 
 def dead_letters(user: str) -> str:
-    """List: dead letters of this user's processes."""
     return f"{PREFIX}:dead_letters:{user}"

@@ -72,7 +72,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    # By name: copies of one OptGroup share registered and overridden options across all configurations.
+    # By name, because an OptGroup object shares its options and overrides among all configurations.
     conf.register_opts(OPTS, group=GROUP.name)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes to the embedded bus, with retries while Redis is unreachable."""
+"""Writer to the embedded bus, with retries while Redis is unreachable."""
 
 import logging
 import time
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Outbox:
-    """Thread-safe writer of a process's messages; methods without retries raise one of `CONNECTION_ERRORS`."""
+    """Thread-safe writer of a process's messages. Methods without retries raise one of CONNECTION_ERRORS."""
 
     def __init__(self, channel: BusChannel) -> None:
         self.channel = channel
@@ -33,9 +33,9 @@ class Outbox:
     ) -> None:
         """Append to a queue, with retries until `deadline` (monotonic clock).
 
-        `process_key` is given for messages to a server. After a broken connection the outcome is unknown: a request is
-        sent again only without a receipt; of duplicate replies the first counts. Raises MessageTooLarge, QueueFull or
-        BusRefused without retries, MessageDeliveryFailure at the deadline.
+        A broken connection leaves the outcome unknown: a request is sent again only without its receipt; of duplicate
+        replies the caller reads the first. `process_key` is for messages to one server. Raises MessageTooLarge,
+        QueueFull or BusRefused at once, MessageDeliveryFailure at the deadline.
         """
         text = wire.encode(body)
         receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
@@ -51,9 +51,9 @@ class Outbox:
         self.retry(attempt, deadline)
 
     def retry(self, action: Callable[[], T], deadline: float) -> T:
-        """Run `action` on Redis, with retries until `deadline` (monotonic clock).
+        """Run `action`, with retries until `deadline` (monotonic clock).
 
-        Raises BusRefused if Redis answers with an error, MessageDeliveryFailure if it stays unreachable.
+        Raises BusRefused if Redis rejects the command, MessageDeliveryFailure if Redis stays unreachable.
         """
         address, pauses = self.channel.address, self.channel.limits.pauses()
         while True:
@@ -71,10 +71,10 @@ class Outbox:
                 time.sleep(pause)
 
     def acknowledge(self, delivery_tag: str) -> bool:
-        """Acknowledge a received message; return False if another server has received it meanwhile.
+        """Acknowledge a received message; return False if another server has received it.
 
-        Retries for half a visibility timeout: nobody else can have received the message by then, so a message missing
-        after a lost response was acknowledged. Raises like `retry`.
+        Retries end after half a visibility timeout. Until then no other server can receive the message, so after a lost
+        response a missing message means that the first try succeeded.
         """
         outcome_unknown = False
 
@@ -92,7 +92,7 @@ class Outbox:
         self.channel.publish(inbox, wire.encode(wire.WAKE))
 
     def join(self, targets: Iterable[ListenTarget], process: str) -> None:
-        """Register this process for servers and fan-outs for its inboxes' TTL; removes members silent for as long."""
+        """Register this process as reader of servers and fan-outs; remove members silent for an inbox's TTL."""
         now, ttl = time.time(), self.channel.limits.reply_ttl
         targets = list(targets)
         with self.channel.client.pipeline(transaction=False) as pipe:

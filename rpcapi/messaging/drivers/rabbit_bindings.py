@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repair of RabbitMQ exchanges and bindings that are lost while a process consumes.
+"""Repair of RabbitMQ bindings while a process consumes.
 
-The broker deletes an exchange's bindings with it, without notice. After the exchange is created again, it drops
-messages while queues and consumers look healthy.
+The broker deletes bindings with their exchange, without notice. If the exchange is created again, messages are lost
+while queues and consumers look healthy.
 """
 
 import logging
@@ -15,7 +15,7 @@ import amqp
 
 LOG = logging.getLogger(__name__)
 
-CHECK_SECONDS = 60.0  # mean interval; random, so that ten thousand processes do not check together
+CHECK_SECONDS = 60.0  # mean of a random interval, so that ten thousand processes do not check together
 
 
 class BindingCheck:
@@ -28,14 +28,14 @@ class BindingCheck:
         return time.monotonic() >= self._next_check
 
     def run(self, connection: amqp.Connection, consumers: Iterable[Any]) -> None:
-        """Bind each consumer's queue to its exchange, created if missing; idempotent. Raises AMQPError or OSError."""
+        """Bind each consumer's queue to its exchange, which is created if missing. Raises AMQPError or OSError."""
         self._next_check = time.monotonic() + _interval()
         for consumer in consumers:
             self._bind(connection, consumer)
 
     def _bind(self, connection: amqp.Connection, consumer: Any) -> None:
         name = consumer.exchange.name
-        channel = connection.channel()  # a separate channel, because an error closes it
+        channel = connection.channel()  # an error closes the channel, so do not use the consumers' one
         try:
             consumer.exchange.declare(channel=channel)
             channel.queue_bind(consumer.queue_name, name, consumer.routing_key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RabbitMQ connections with bounded waits and a separate reply exchange; see confined_rabbit."""
+"""RabbitMQ connection with bounded waits and a separate reply exchange; for the reasons see confined_rabbit."""
 
 import logging
 import time
@@ -22,19 +22,15 @@ from rpcapi.messaging.private_rabbit import Connection, Consumer, NotificationAM
 
 LOG = logging.getLogger(__name__)
 
-# Retry time of a cast or reply, in seconds: enough for a quick restart of the broker.
-SEND_SECONDS = 10.0
-# Seconds between two attempts to connect.
+SEND_SECONDS = 10.0  # retry time of a cast or reply, enough for a quick restart of the broker
 RECONNECT_PAUSE = 1.0
-# Seconds until a silent broker counts as unreachable.
 CONNECT_SECONDS = 5.0
 MIN_SECONDS = 1.0
-# RabbitMQ counts milliseconds, and delivers messages with a TTL of 0 to waiting consumers.
-MIN_TTL = 0.001
+MIN_TTL = 0.001  # RabbitMQ would deliver a message with a TTL of 0 ms to waiting consumers
 
 
 class RabbitConnection(Connection):
-    """Stock connection that respects the deadline of its thread and sends replies through REPLY_EXCHANGE."""
+    """Stock connection that keeps its thread's deadline and replies through REPLY_EXCHANGE."""
 
     channel: Any
     max_retries: int | None
@@ -43,7 +39,7 @@ class RabbitConnection(Connection):
     _producer: kombu.messaging.Producer
 
     def __init__(self, conf: Any, *args: Any, **kwargs: Any) -> None:
-        # Set before the stock constructor, which connects.
+        # Before the stock constructor, which connects.
         self._binding_check = BindingCheck()
         self._max_queue_length = conf.rpc.max_queue_length
         self._max_message_bytes = conf.rpc.max_message_bytes
@@ -53,7 +49,7 @@ class RabbitConnection(Connection):
         return rabbit_tls.parameters(super()._fetch_ssl_params())
 
     def consume(self, timeout: float | None = None) -> None:
-        """Consume until something arrives; from time to time check the bindings instead."""
+        """Wait for a message, or check the bindings when due."""
         connection = None if self.channel is None else self.channel.connection  # None: closed
         if connection is None or not self._binding_check.is_due:
             super().consume(timeout)
@@ -62,12 +58,12 @@ class RabbitConnection(Connection):
             try:
                 self._binding_check.run(connection, list(self._consumers))
             except (amqp.AMQPError, OSError) as error:
-                LOG.info("Bindings were not checked: %s", error)  # consuming connects again
+                LOG.info("Bindings were not checked: %s", error)  # the next call reconnects
 
     def declare_consumer(self, consumer: Consumer) -> None:
-        """Consume a queue on a deployed exchange; full queues refuse messages, fan-out queues drop their oldest."""
+        """Consume a queue on a deployed exchange. Full fan-out queues drop their oldest messages, others refuse."""
         consumer.exchange = DeployedExchange.of(consumer.exchange)
-        # Publishers of notifications, also from other software, declare their queues without limits.
+        # Queues of notifications have no limits, because other software declares them too.
         if not isinstance(consumer.callback, NotificationAMQPListener):
             consumer = PeerConsumer.of(consumer, self._max_queue_length, self._max_message_bytes)
         super().declare_consumer(consumer)
@@ -80,7 +76,6 @@ class RabbitConnection(Connection):
         self._consume_transient(REPLY_EXCHANGE, "topic", topic, topic, callback)
 
     def _consume_transient(self, exchange: str, kind: str, queue: str, routing_key: str, callback: Any) -> None:
-        """Consume a queue of this process, which expires some time after it."""
         consumer = Consumer(
             exchange_name=exchange,
             queue_name=queue,
@@ -99,12 +94,12 @@ class RabbitConnection(Connection):
         self.declare_consumer(consumer)
 
     def ensure_connection(self) -> None:
-        """Connect or reconnect; raises MessageDeliveryFailure at the thread's deadline, or if access is refused."""
+        """Connect until the thread's deadline; raises MessageDeliveryFailure."""
         remaining = deadline.remaining_seconds()
         if remaining is None and self.purpose == PURPOSE_LISTEN:
             super().ensure_connection()
             return
-        # The heartbeat thread has no deadline and holds the lock that senders wait for, so it tries once.
+        # The heartbeat thread has no deadline, but blocks senders by the connection's lock, so it tries once.
         until = time.monotonic() + (remaining or 0.0)
         retries, self.max_retries = self.max_retries, 0
         try:
@@ -120,7 +115,7 @@ class RabbitConnection(Connection):
             super().ensure_connection()
         except (kombu.exceptions.OperationalError, OSError) as error:
             failure = self._delivery_failure(error, connecting=True)
-            # After a single attempt kombu does not switch hosts by itself.
+            # kombu switches hosts only between the attempts of one call.
             self.connection.maybe_switch_next()
             is_final = tls.is_refusal(error.__cause__ or error) and len(self.connection.alt) <= 1
             if is_final or time.monotonic() + RECONNECT_PAUSE >= until:
@@ -138,7 +133,7 @@ class RabbitConnection(Connection):
         error_callback: Any = None,
         timeout_is_error: bool = True,
     ) -> Any:
-        """Run `method` until the deadline; raises MessageDeliveryFailure, and at once QueueFull or MessageTooLarge."""
+        """Run `method` until the deadline; raises MessageDeliveryFailure, or at once QueueFull or MessageTooLarge."""
         remaining = deadline.remaining_seconds()
         if remaining is None:
             return super().ensure(method, retry, recoverable_error_callback, error_callback, timeout_is_error)
@@ -157,21 +152,20 @@ class RabbitConnection(Connection):
         try:
             return super().ensure(method, retry, on_recoverable_error, error_callback, timeout_is_error)
         except oslo_messaging.MessageDeliveryFailure as error:
-            # The original text counts tries ("after inf tries"), but this driver limits time.
+            # The stock message would be "after inf tries".
             cause = final_errors[-1] if final_errors else error.__context__ or error
             raise self._delivery_failure(cause) from cause
 
     def _set_current_channel(self, new_channel: Any) -> None:
         super()._set_current_channel(new_channel)
         if self.channel is not None and not isinstance(self._producer, rabbit_senders.UserProducer):
-            # User of the current connection, which may change with a failover to another broker.
-            user = self.connection.userid
+            user = self.connection.userid  # the next broker of the URL may have another user
             self._producer = rabbit_senders.UserProducer(
                 self.channel, user, self._max_message_bytes, on_return=self.on_return
             )
 
     def on_return(self, exception: Exception, exchange: str, routing_key: str, message: Any) -> None:
-        """Raise MessageUndeliverable if the message requires a queue; otherwise report that it was dropped."""
+        """Raise MessageUndeliverable for a mandatory message; log the loss of any other."""
         if getattr(self._producer, "is_mandatory", False):
             super().on_return(exception, exchange, routing_key, message)
         rabbit_returns.report_unroutable(exchange, routing_key)
@@ -189,8 +183,7 @@ class RabbitConnection(Connection):
             self._declared_exchanges.add(exchange.name)
         remaining = deadline.remaining_seconds()
         if timeout is not None and remaining is not None:
-            # The stock driver sets the message's TTL to the whole timeout. After a slow connect a server would run the
-            # call although its caller has given up.
+            # The stock driver's TTL is the whole timeout: after a slow connect a server would run an abandoned call.
             timeout = min(timeout, remaining)
             if timeout < MIN_TTL:
                 raise oslo_messaging.MessageDeliveryFailure("Connecting used up the call's timeout")
@@ -210,8 +203,8 @@ class RabbitConnection(Connection):
     def _replace_channel(self) -> None:
         """Switch to a new channel for later messages.
 
-        A channel that first published to a quorum queue while its leader's node was lost is refused until that node
-        returns, though the queue is not full.
+        A channel that first published to a quorum queue while the node of its leader was lost is refused until the node
+        returns, even if the queue is not full.
         """
         try:
             channel = self.connection.channel()
@@ -222,7 +215,7 @@ class RabbitConnection(Connection):
     def _transport_socket_timeout(self, timeout: float | None) -> Any:
         remaining = deadline.remaining_seconds()
         if remaining is not None:
-            # A hanging broker never confirms a published message.
+            # A hanging broker would never confirm the message.
             timeout = max(MIN_SECONDS, remaining if timeout is None else min(remaining, timeout))
         return super()._transport_socket_timeout(timeout)
 
@@ -233,8 +226,7 @@ class RabbitConnection(Connection):
             type="topic",
             durable=self.rabbit_transient_quorum_queue,
             auto_delete=False,
-            # Declared by the caller; declaring it here would hide that the caller is gone.
-            passive=True,
+            passive=True,  # declared by the caller; a declaration here would hide that the caller is gone
         )
         options = oslo_messaging.TransportOptions(at_least_once=self.direct_mandatory_flag)
         with deadline.limit_wait_if_unbounded(SEND_SECONDS):
@@ -248,7 +240,6 @@ class RabbitConnection(Connection):
 
     def _delivery_failure(self, error: Exception, *, connecting: bool = False) -> oslo_messaging.MessageDeliveryFailure:
         broker = self.connection.info()
-        # kombu's error repeats the text of its cause.
         cause = tls.describe(error.__cause__ or error, handshake=connecting and self.ssl)
         return oslo_messaging.MessageDeliveryFailure(
             f"RabbitMQ at {broker['hostname']}:{broker['port']} is not available: {cause}"

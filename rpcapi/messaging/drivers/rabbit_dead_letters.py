@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead letters on RabbitMQ: one bounded queue of messages that services cannot process.
+"""Dead letters on RabbitMQ, in one bounded queue that only operators may read.
 
-The definitions bind the queue to an exchange that every service may publish to; only operators may read it. A broker
-without the definitions keeps no dead letters.
+The broker's definitions create the queue. A broker without the definitions keeps no dead letters.
 """
 
 import json
@@ -25,20 +24,20 @@ from rpcapi.messaging.thread_pool import ThreadPool
 
 LOG = logging.getLogger(__name__)
 
-PAUSE = 60.0  # seconds without further tries after a failed publish
+PAUSE = 60.0  # seconds until the next try after a failed publish
 
 
 def write(connect: Connect, letter: DeadLetter) -> None:
     with deadline.limit_wait(SECONDS), connect() as context:
         connection = context.connection
-        # RabbitMQ refuses other users' names.
+        # RabbitMQ refuses the name of any other user.
         properties = {"user_id": connection.connection.userid, "content_type": "application/json"}
         message = amqp.Message(json.dumps(asdict(letter)), **properties)
         use_channel(connection, lambda channel: channel.basic_publish(message, exchange=DEAD_LETTER_EXCHANGE))
 
 
 def read(connect: Connect) -> list[DeadLetter] | None:
-    """Return the letters, which stay in the queue, newest first; None without it. Raises MessageDeliveryFailure."""
+    """Return the queue's letters, newest first, without removing them; None without the queue."""
     try:
         with deadline.limit_wait(SECONDS), connect() as context:
             letters: list[DeadLetter] = use_channel(context.connection, _get_letters)
@@ -58,7 +57,7 @@ def _get_letters(channel: amqp.Channel) -> list[DeadLetter]:
 
 
 class DeadLetterOutbox:
-    """Background publisher of at most MAX_LETTERS, like the broker; drops letters that cannot be published."""
+    """Background publisher of dead letters; drops letters that it cannot publish."""
 
     def __init__(self, publish: Callable[[DeadLetter], None]) -> None:
         self._publish = publish
@@ -71,7 +70,7 @@ class DeadLetterOutbox:
         if time.monotonic() < self._next_try:
             return
         with self._lock:
-            is_replacing = len(self._letters) == MAX_LETTERS  # the job of the replaced letter publishes a new letter
+            is_replacing = len(self._letters) == MAX_LETTERS  # the dropped letter's job publishes this letter
             self._letters.append(letter)
             if not is_replacing:
                 self._pool.submit(self._publish_oldest)
@@ -87,7 +86,7 @@ class DeadLetterOutbox:
             letter = self._letters.popleft()
         try:
             self._publish(letter)
-        except Exception as error:  # whatever the error, each letter has been logged
+        except Exception as error:  # the letters are in the log anyway
             LOG.warning("Not keeping dead letters for %d s: %r", PAUSE, error)
             self._letters.clear()
             self._next_try = max(self._next_try, time.monotonic() + PAUSE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RabbitMQ exchanges owned by the deployment: permission to declare one includes permission to delete it."""
+"""RabbitMQ exchanges created by the deployment, since permission to declare one includes its deletion."""
 
 import logging
 from typing import Any
@@ -13,21 +13,19 @@ LOG = logging.getLogger(__name__)
 
 
 class DeployedExchange(Exchange):
-    """Exchange created by the deployment; declared only if it is missing."""
+    """Exchange that is declared only if the deployment did not create it."""
 
     @classmethod
     def of(cls, stock: Exchange) -> "DeployedExchange":
-        """Return an unbound exchange as in the deployment's definitions; exchanges outside them are unchanged."""
         if stock.name in DEPLOYED_EXCHANGES:
             return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)
         return cls(name=stock.name, type=stock.type, durable=stock.durable, auto_delete=stock.auto_delete)
 
     def declare(self, nowait: bool = False, passive: bool | None = None, channel: Any = None) -> Any:
         channel = channel or self.channel
-        if channel.connection is None:  # the broker closed the channel after an error; a retry opens a new channel
+        if channel.connection is None:  # closed after an error; a retry opens a new channel
             raise amqp.RecoverableConnectionError("the channel is closed")
-        # A failed check closes its channel, so it gets its own.
-        check = channel.connection.channel()
+        check = channel.connection.channel()  # a separate channel, because a failed check closes it
         try:
             super().declare(passive=True, channel=check)  # type: ignore[no-untyped-call]
         except amqp.NotFound:

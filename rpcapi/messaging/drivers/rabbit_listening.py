@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listeners of RPC servers on RabbitMQ with long polls and prompt replies.
+"""Listeners of RPC servers on RabbitMQ, with long polls and single replies.
 
-The stock driver polls for 1, 2, 4, ... ms after each message to acknowledge notifications. RPC messages are
-acknowledged on receipt, so each short poll only costs a fifth of an empty call.
+The stock driver polls for 1, 2, 4, ... ms after each message, in order to acknowledge notifications. RPC messages are
+acknowledged on receipt, so short polls only cost a fifth of an empty call.
 """
 
 import logging
@@ -17,21 +17,20 @@ from rpcapi.messaging.private_rabbit import AMQPDestinationNotFound, AMQPIncomin
 
 LOG = logging.getLogger(__name__)
 
-# Seconds of the first poll after a message, and of the longest poll. Stops are noticed between polls.
+# Seconds of the first poll after a message, and of the longest poll. A stop waits for the current poll.
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 
 
 class PromptIncomingMessage(AMQPIncomingMessage):
-    """Received message whose answer is sent once.
+    """Received message whose reply is sent once.
 
-    The stock driver retries for seconds in an executor thread if the caller's reply queue is missing; dead callers
-    could occupy all threads.
+    The stock driver retries for seconds if the caller's reply queue is gone, so dead callers could occupy all threads.
     """
 
     listener: Any
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
-        """Send the answer; log one line if the caller's reply queue is gone. Raises MessageTooLarge."""
+        """Send the reply; log a loss if the caller's queue is gone. Raises MessageTooLarge."""
         if not self.orig_msg_id:  # a cast
             return
         try:
@@ -55,7 +54,7 @@ class RabbitListener(RpcAMQPListener):
 
     @property
     def is_closing(self) -> bool:
-        """True once the listener has stopped: a message accepted now would never run."""
+        """Whether the listener has stopped, so that an accepted message would never run."""
         return bool(self._shutoff.is_set())
 
     @property
@@ -64,5 +63,5 @@ class RabbitListener(RpcAMQPListener):
 
     @_current_timeout.setter
     def _current_timeout(self, seconds: float) -> None:
-        # The stock listener sets 1 ms and doubles it on every empty poll.
+        # The stock listener starts at 1 ms and doubles the timeout on every empty poll.
         self._wait = max(seconds, FIRST_WAIT)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Receipt of arbitrary messages from RabbitMQ.
 
-The stock driver logs a traceback for an undecodable message and never answers. Here the dispatcher rejects it in one
-log line, and answers if the reply fields are readable. A message is acknowledged before it is decoded; otherwise one
-whose decoding kills the process would kill the next one too.
+The stock driver logs a traceback for an undecodable message and never answers. Here the dispatcher logs one line, and
+answers if the reply fields are readable. Messages are acknowledged before they are decoded, so that a message that
+kills the process is not redelivered.
 """
 
 import logging
@@ -21,14 +21,14 @@ LOG = logging.getLogger(__name__)
 
 ACCEPT = prepare_accept_content(["json"])
 BODY_KEY = "oslo.message"
-# Fields that the sender's driver adds after the arguments, in this order.
+# Fields that the sender's driver appends to the arguments, in this order.
 FIRST_ADDED_KEY = '"_msg_id"'
 REPLY_KEYS = ("_msg_id", "_reply_q", "_unique_id")
 MAX_REASON = 200  # characters
 
 
 class PeerMessage(RabbitMessage):
-    """Received message; an undecodable one has a text as its arguments."""
+    """Received message. If undecodable, its arguments are replaced by a string with the reason."""
 
     def __init__(self, raw_message: Any) -> None:
         fields, self.fault = _decode(raw_message)
@@ -45,11 +45,10 @@ class PeerConsumer(Consumer):
 
     @classmethod
     def of(cls, stock: Consumer, max_length: int, max_bytes: int) -> "PeerConsumer":
-        """Return a consumer like ``stock``, limited to ``max_length`` messages and decoding up to ``max_bytes``."""
         consumer = cls.__new__(cls)
         consumer.__dict__.update(stock.__dict__)
         consumer._max_bytes = max_bytes
-        if not consumer.rabbit_stream_fanout:  # streams have limits of their own
+        if not consumer.rabbit_stream_fanout:  # streams have their own limits
             consumer.queue_arguments["x-max-length"] = max_length
             if consumer.type != "fanout":
                 consumer.queue_arguments["x-overflow"] = "reject-publish"
@@ -57,11 +56,11 @@ class PeerConsumer(Consumer):
 
     def _callback(self, message: Any) -> None:
         if getattr(self.callback, "is_closing", False):
-            return  # not acknowledged, so that another server gets the message
+            return  # without acknowledgement, so that another server gets the message
         headers = message.properties.get("application_headers") or {}
         if self.rabbit_stream_fanout and (offset := headers.get("x-stream-offset")) is not None:
             self.next_stream_offset = offset + 1
-        # No peer compresses, and kombu would decompress a small body into a huge one.
+        # No peer compresses messages, and kombu would decompress a small body into a huge one.
         headers.pop("compression", None)
         received = self.queue.channel.message_to_python(message)
         received.ack()
@@ -75,7 +74,7 @@ class PeerConsumer(Consumer):
             self._keep(message, peer_message.fault)
         try:
             self.callback(peer_message)
-        except Exception as error:  # not even a bug may stop the reader or cause a redelivery
+        except Exception as error:  # even a bug must not stop the reader or cause a redelivery
             self._drop(message, error, is_kept=peer_message.fault is not None)
 
     def _drop(self, message: Any, error: Exception, *, is_kept: bool = False) -> None:
@@ -91,7 +90,6 @@ class PeerConsumer(Consumer):
 
 
 def _body_of(message: Any) -> bytes:
-    """Return the body as bytes; the AMQP library may have decoded it."""
     body = message.body
     return body if isinstance(body, bytes) else body.encode(errors="replace")
 
@@ -102,18 +100,18 @@ def _decode(raw_message: Any) -> tuple[dict[str, Any], str | None]:
         if isinstance(fields, dict):
             return fields, None
         reason = f"a message of type {type(fields).__name__}"
-    except Exception as error:  # kombu, oslo.messaging and json raise many kinds
+    except Exception as error:  # kombu, oslo.messaging and json raise many types
         reason = f"a message that cannot be decoded: {_reason(error)}"
     return {**_reply_fields(raw_message), "method": "undecodable", "args": reason}, reason
 
 
 def _reply_fields(raw_message: Any) -> dict[str, Any]:
-    """Return the readable reply fields. They come after the arguments, which may be nested too deeply."""
+    """Return the reply fields, which may be readable when the arguments before them are not."""
     try:
         text = raw_message.payload[BODY_KEY]
         fields = jsonutils.loads("{" + text[text.rindex(FIRST_ADDED_KEY) :])
         return {key: fields[key] for key in REPLY_KEYS}
-    except Exception:  # no reply fields, no answer
+    except Exception:  # without reply fields the caller gets no answer
         return {}
 
 

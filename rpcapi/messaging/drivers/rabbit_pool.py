@@ -21,7 +21,7 @@ class BoundedPool(ConnectionPool):
         return cls(stock._max_size, stock.conf, *sizes, stock.url, connection_cls)
 
     def get(self, retry: int | None = None) -> Any:
-        """Take a connection; raises MessageDeliveryFailure if none became free, or could be opened, in time."""
+        """Take a connection; raises MessageDeliveryFailure at the thread's deadline."""
         if not self._slots.acquire(timeout=deadline.remaining_seconds()):
             raise oslo_messaging.MessageDeliveryFailure(
                 "No connection to RabbitMQ became free in time: RabbitMQ is slow or unreachable, or "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Short operations on RabbitMQ's queues, each on its own channel because a refusal closes it."""
+"""Short operations on RabbitMQ's queues."""
 
 import contextlib
 import functools
@@ -15,11 +15,11 @@ from rpcapi.messaging.drivers import deadline
 
 SECONDS = 10.0  # time limit of an operation
 
-Connect = Callable[[], AbstractContextManager[Any]]  # returns an oslo.messaging ConnectionContext
+Connect = Callable[[], AbstractContextManager[Any]]  # returns oslo.messaging's ConnectionContext
 
 
 def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
-    """Return the result of ``use`` on a temporary channel; raises AccessRefused, NotFound, MessageDeliveryFailure."""
+    """Run ``use`` on its own channel, which a refusal closes; raises AccessRefused, NotFound, MessageDeliveryFailure."""
     results: list[Any] = []
     refusals: list[Exception] = []
 
@@ -43,7 +43,7 @@ def lengths(connect: Connect, queues: Sequence[str]) -> dict[str, int]:
     try:
         with deadline.limit_wait(SECONDS), connect() as context:
             for queue in queues:
-                with contextlib.suppress(amqp.NotFound):  # for example a classic queue on a lost node
+                with contextlib.suppress(amqp.NotFound):  # such as a classic queue on a lost node
                     counts[queue] = use_channel(context.connection, functools.partial(_length, queue))
     except amqp.AccessRefused as error:
         raise oslo_messaging.MessageDeliveryFailure(f"Cannot measure queues: {tls.describe(error)}") from error

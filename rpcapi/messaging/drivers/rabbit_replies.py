@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replies from RabbitMQ to the calls of a process."""
+"""Replies from RabbitMQ to a process's calls."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from rpcapi.messaging.private_rabbit import ReplyWaiter
 
 LOG = logging.getLogger(__name__)
 
-MAX_LOGGED = 1000  # users with a logged forged reply, one log line each
+MAX_LOGGED = 1000  # users whose first forged reply is logged
 
 IsResponder = Callable[[str | None], bool]
 
@@ -65,7 +65,7 @@ class RabbitReplyWaiter(ReplyWaiter):
             LOG.warning("Dropped a reply from user %r, who was not called; further ones are not logged", user)
 
     def wait(self, msg_id: str, timeout: float | None, call_monitor_timeout: float | None, reply_q: str) -> Any:
-        """Return the server's reply within the time left by connecting and sending; raises MessagingTimeout."""
+        """Return the server's reply before the context's deadline; raises MessagingTimeout."""
         remaining = deadline.remaining_seconds()
         return super().wait(msg_id, timeout if remaining is None else remaining, call_monitor_timeout, reply_q)
 
@@ -76,7 +76,7 @@ class RabbitReplyWaiter(ReplyWaiter):
                 self.conn.consume(timeout=wait)
             except Timeout:
                 wait = min(2 * wait, LONGEST_WAIT)
-            except Exception:  # one bad reply must not stop the reader
+            except Exception:  # a bad reply must not stop the reader
                 LOG.exception("Failed to process a reply; continuing")
             else:
                 wait = FIRST_WAIT

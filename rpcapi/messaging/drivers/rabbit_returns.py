@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that RabbitMQ returns because no queue is bound to their routing key."""
+"""Log of messages that RabbitMQ returns because no queue is bound to their routing key."""
 
 import logging
 import time
 
 LOG = logging.getLogger(__name__)
 
-REPEAT_SECONDS = 60.0  # seconds between two log lines about one key
+REPEAT_SECONDS = 60.0  # between two log lines about the same key
 MAX_KEYS = 1000
 
-_logged: dict[tuple[str, str], float] = {}  # (exchange, routing key) -> time of the last log line
+_logged: dict[tuple[str, str], float] = {}  # time of the last log line by (exchange, routing key)
 
 
 def report_unroutable(exchange: str, routing_key: str) -> None:
-    """Log a dropped message, at most once a minute per key and for MAX_KEYS keys a minute."""
+    """Log a dropped message, at most MAX_KEYS lines a minute and one per key."""
     key, now = (exchange, routing_key), time.monotonic()
     if now < _logged.get(key, now - REPEAT_SECONDS) + REPEAT_SECONDS:
         return

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Senders authenticated by RabbitMQ.
 
-Every message carries the property `user_id`, and RabbitMQ refuses a value other than the user of the connection. Claims
-about the sender in the body are ignored.
+Every message has the property `user_id`; RabbitMQ refuses any value but the connection's user.
 """
 
 import re
@@ -14,24 +13,24 @@ from kombu.messaging import Producer
 from rpcapi.context import SENDER_KEY
 from rpcapi.messaging.drivers.errors import MessageTooLarge
 
-# Key in a message from which oslo.messaging's listeners take `sender` of the request context.
+# Message key that oslo.messaging's listeners copy to SENDER_KEY of the request context.
 CONTEXT_SENDER = f"_context_{SENDER_KEY}"
-DEFAULT_USER = "guest"  # user of a transport URL without one
-# RabbitMQ's refusal of a message above its max_message_size.
+DEFAULT_USER = "guest"  # kombu's user for a URL without a user
+# RabbitMQ's error for a message above its max_message_size.
 _SIZE_REFUSAL = re.compile(r"message size (\d+) is larger than (?:configured )?max size (\d+)")
 
 
 class UserProducer(Producer):
-    """Producer that adds its user to messages and limits them to ``max_bytes``."""
+    """Producer that adds its user to messages and limits their size."""
 
     def __init__(self, channel: Any, user: str | None, max_bytes: int, **options: Any) -> None:
         super().__init__(channel, **options)  # type: ignore[no-untyped-call]
         self.user = user or DEFAULT_USER
         self._max_bytes = max_bytes
-        self.is_mandatory = False  # whether the last message requires a queue
+        self.is_mandatory = False  # the last message requires a queue
 
     def publish(self, body: Any, *arguments: Any, mandatory: bool = False, **options: Any) -> Any:
-        """Publish with property `user_id`; an unroutable ``mandatory`` message returns. Raises MessageTooLarge."""
+        """Publish with `user_id`; the broker returns every unroutable message. Raises MessageTooLarge."""
         self.is_mandatory = mandatory
         options |= {"user_id": self.user, "mandatory": True}
         return super().publish(body, *arguments, **options)  # type: ignore[no-untyped-call]
@@ -47,12 +46,12 @@ class UserProducer(Producer):
 
 
 def size_refusal(error: amqp.PreconditionFailed) -> MessageTooLarge | None:
-    """Return the error if the broker closed the channel because of a message's size, otherwise None."""
+    """Return MessageTooLarge if the broker closed the channel because of a message's size."""
     sizes = _SIZE_REFUSAL.search(str(error))
     return sizes and MessageTooLarge(int(sizes[1]), int(sizes[2]), "max_message_size of RabbitMQ")
 
 
 def user_of(message: Any) -> str | None:
-    """Return the authenticated sender of a message; None if the sender omitted it."""
+    """Return the authenticated sender of a message, or None."""
     user = message._raw_message.properties.get("user_id")
     return user if isinstance(user, str) and user else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receipt of messages with one thread and one blocking read per process, for any number of RPC servers."""
+"""Receiver of messages: one thread and one blocking read per process, for any number of RPC servers."""
 
 import logging
 import threading
@@ -21,13 +21,13 @@ LOG = logging.getLogger(__name__)
 
 
 class Receiver(BackgroundLoop):
-    """Reader of the process's inboxes, one per sending user, and of its listeners' queues.
+    """Reader of a process's inboxes, one per sending user, and of its listeners' queues.
 
-    Any thread may change the set of queues; the receiver's thread applies the change between two reads.
+    Any thread may change the set of queues; the receiver's thread applies changes between two reads.
     """
 
     def __init__(self, channel: BusChannel, outbox: Outbox, on_reply: Callable[[wire.WireReply, str], None]) -> None:
-        """``channel`` must not be shared: senders may use up all connections of the outbox's channel."""
+        """``channel`` must not be the outbox's: senders may use up all its connections."""
         super().__init__("gantt-bus")
         self.reply_to = wire.new_id()
         self._process = names.process(outbox.user, self.reply_to)
@@ -42,7 +42,7 @@ class Receiver(BackgroundLoop):
         self._listeners: list[BusListener] = []
         self._requested_version = 0
         self._applied_version = -1
-        self._queues: list[str] = []  # inboxes and lists of bells, the last read at the end
+        self._queues: list[str] = []  # inboxes and lists of bells, least recently read first
         self._topic_queues: dict[str, BusListener] = {}
         self._server_queues: dict[str, BusListener] = {}
         self._is_connected = False
@@ -60,7 +60,7 @@ class Receiver(BackgroundLoop):
             self.wait()
 
     def refresh_subscriptions(self) -> None:
-        """Apply the current set of queues, interrupting the current read."""
+        """Interrupt the current read to apply the current set of queues."""
         with self._condition:
             self._requested_version += 1
         try:
@@ -88,21 +88,20 @@ class Receiver(BackgroundLoop):
         self.start()
 
     def remove(self, listener: BusListener) -> None:
-        """Stop reading for a listener; on return no more messages can reach it."""
+        """Stop reading for a listener. On return it receives no further message."""
         with self._condition:
             self._listeners.remove(listener)
         self.refresh_subscriptions()
         with self._condition:
             requested_version = self._requested_version
             self._condition.wait_for(
-                # Without a connection nothing is read.
                 lambda: self._applied_version >= requested_version or not self._is_connected,
                 self._channel.limits.socket_timeout * 2,
             )
             last_of_fanout = all(
                 other.listen_target.fanout != listener.listen_target.fanout for other in self._listeners
             )
-        # Only now: before, the thread might have renewed the memberships of the listeners it knew.
+        # Not earlier, because the receiver's thread could have renewed the membership.
         if last_of_fanout:
             try:
                 self._outbox.channel.client.zrem(listener.listen_target.fanout, self._process)
@@ -112,7 +111,7 @@ class Receiver(BackgroundLoop):
                 )
 
     def queue_topics(self) -> dict[str, str]:
-        """Return the topic of each topic queue, which servers of this process share with others."""
+        """Return the topic of each topic queue of this process's servers."""
         with self._condition:
             targets = [listener.listen_target for listener in self._listeners]
         return {queue: target.topic for target in targets for queue in target.topic_queues}
@@ -130,7 +129,7 @@ class Receiver(BackgroundLoop):
         return 0.0
 
     def handle_failure(self, error: Exception) -> float:
-        """Disconnect after any error, even about a single message; return the pause before reconnecting."""
+        """Disconnect after any error; return the seconds until the reconnect."""
         pause = next(self._pauses)
         if isinstance(error, CONNECTION_ERRORS):
             LOG.warning("Bus unreachable at %s (%s); retrying in %.1f s", self._channel.address, error, pause)
@@ -172,13 +171,13 @@ class Receiver(BackgroundLoop):
         self._read_server_queues(newly_read)
 
     def _read_server_queues(self, queues: Mapping[str, BusListener]) -> None:
-        """Receive messages to servers that have no bell in the inbox, while their listeners are open."""
+        """Read the waiting messages of servers whose bells were lost, while their listeners are open."""
         for queue in self._channel.nonempty(list(queues)):
             while queues[queue].open and self._receive_body(queue, queues[queue]):
                 pass
 
     def _renew(self) -> None:
-        """Renew messages and fan-out memberships of this process; requeue messages of dead receivers."""
+        """Renew this process's messages and fan-out memberships; requeue messages of dead receivers."""
         with self._condition:
             listeners = list(self._listeners)
         if listeners:
@@ -210,14 +209,14 @@ class Receiver(BackgroundLoop):
                     self._receive(inbox, entry)
                 elif source in self._server_queues:
                     self._receive_body(source, self._server_queues[source])
-            # failed on a bell; the other entries have left the inbox and must not be lost
+            # Continue: the remaining entries have left the inbox and would be lost.
             except CONNECTION_ERRORS as error:
                 failure = error
         if failure is not None:
             raise failure
 
     def _receive_body(self, queue: str, listener: BusListener) -> bool:
-        """Receive the oldest request of a queue; return whether there was one."""
+        """Receive the oldest request of a queue; return whether the queue had a request."""
         claim = self._channel.claim(queue)
         if claim is not None:
             tag, text = claim
@@ -225,7 +224,7 @@ class Receiver(BackgroundLoop):
         return claim is not None
 
     def _receive(self, queue: str, text: bytes, tag: str | None = None, listener: BusListener | None = None) -> None:
-        """Hand a message over, or bury it if it would fail at each delivery."""
+        """Deliver a message, or make it a dead letter if every delivery would fail."""
         try:
             self._hand_over(names.sender_of(queue), wire.decode(text), tag, listener)
         except Exception as error:
@@ -238,7 +237,7 @@ class Receiver(BackgroundLoop):
     def _hand_over(
         self, sender: str, body: wire.WireRequest | wire.WireReply, tag: str | None, listener: BusListener | None
     ) -> None:
-        """Hand a queue's message to its listener, or an inbox message to all concerned."""
+        """Pass a request to its queue's listener, or an inbox message to its callers or listeners."""
         is_request = isinstance(body, wire.WireRequest) and body.fanout is None
         if is_request == (listener is None):
             raise MessageForeign("inboxes take replies and fan-out requests, queues take other requests")
@@ -263,6 +262,5 @@ class Receiver(BackgroundLoop):
 
 
 def _concerns_the_bus(error: Exception) -> bool:
-    """Return whether the bus failed, not the message."""
     failures = (*CONNECTION_ERRORS, redis.RedisError, exceptions.MessagingException)
     return isinstance(error, failures) and not isinstance(error, MessageForeign)

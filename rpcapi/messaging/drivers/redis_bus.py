@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `gantt+redis` driver of oslo.messaging: RPC over a Redis server.
+"""oslo.messaging driver `gantt+redis`: RPC over a Redis server.
 
-Requests wait in lists, and are recorded as received until a server starts them; replies and fan-out requests go to
-inboxes of processes. Each list has one sending user, named in its key and authenticated by Redis. Data of dead
-processes expires. The bus's own server stores nothing on disk: a restart loses queued messages, and callers time out.
+Requests wait in lists, and stay recorded as received until a server starts them. Replies and fan-out requests go to
+inboxes of processes. Redis authenticates the user named in a list's key as the only sender. The data of dead processes
+expires. The server stores nothing on disk: after a restart queued messages are lost and callers time out.
 """
 
 import functools
@@ -34,7 +34,7 @@ CONNECT_SECONDS = 1.0
 
 
 class RedisBusDriver(BaseDriver):
-    """RPC over one Redis server; one instance per transport."""
+    """Driver of one transport."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class RedisBusDriver(BaseDriver):
         default_exchange: str | None = None,
         allowed_remote_exmods: list[str] | None = None,
     ) -> None:
-        """Read options and scripts; connects on first use. Raises BadConfiguration for other than one Redis server."""
+        """Connects on first use. Raises BadConfiguration unless the URL names one Redis server."""
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
         register_groups(conf, rpc_conf)
@@ -59,7 +59,7 @@ class RedisBusDriver(BaseDriver):
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def connect(self) -> None:
-        """Open a connection for sending, with time for a restarting server. For errors see Outbox.retry."""
+        """Open a connection for sending, with time for a restarting server. Raises like Outbox.retry."""
         self._outbox.retry(self._outbox.channel.client.ping, time.monotonic() + CONNECT_SECONDS)
 
     def send(
@@ -74,13 +74,10 @@ class RedisBusDriver(BaseDriver):
         retry: int | None = None,
         transport_options: Any = None,
     ) -> Any:
-        """Call if `wait_for_reply`, otherwise cast.
+        """Call if `wait_for_reply`, otherwise cast; `retry` 0 tries a cast once.
 
-        `retry` 0 tries a cast once; other values are ignored in favour of `[gantt_bus] send_timeout`.
-
-        :raises oslo_messaging.MessagingTimeout: no reply to a call in time, or the bus was unreachable
-        :raises oslo_messaging.MessageDeliveryFailure: the bus was unreachable for a cast
-        :raises BusError: rejected, too large, or the queue is full
+        Raises MessagingTimeout for a call without a reply in time, MessageDeliveryFailure for a cast on an unreachable
+        bus, and BusError if the bus refuses the message.
         """
         if wait_for_reply:
             return self._call(target, ctxt, message, timeout, call_monitor_timeout)
@@ -98,7 +95,7 @@ class RedisBusDriver(BaseDriver):
         wait_seconds = self._limits.request_ttl if timeout is None else timeout
         if monitor is not None and monitor >= wait_seconds:
             monitor = None
-        # The request expires with the monitor timeout: a caller without heartbeats has stopped waiting.
+        # Without a heartbeat the caller stops waiting after the monitor timeout, so its request expires then.
         request = wire.WireRequest(
             ctxt=ctxt,
             message=message,
@@ -133,10 +130,7 @@ class RedisBusDriver(BaseDriver):
                 LOG.warning("Fan-out of %s dropped for a process that stopped reading: %s", target.topic, error)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
-        """Listen to the topic, name and fan-outs of an RPC server; if Redis is unreachable, from the reconnect on.
-
-        Raises ServerListenError if Redis denies access.
-        """
+        """Listen to the topic, name and fan-outs of a server; waits for no connection. Raises ServerListenError."""
         listener = BusListener(
             ListenTarget.of(target, self._exchange(target)),
             self._outbox,
@@ -147,16 +141,16 @@ class RedisBusDriver(BaseDriver):
         try:
             self._receiver.add(listener)
         except errors.BusRefused as error:
-            # oslo.messaging should raise this for driver errors itself, but its code for that is broken.
+            # oslo.messaging means to convert driver errors itself, but fails.
             raise ServerListenError(target, error) from error
         return listener
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        """Return dead letters, newest first; all users' for an operator. Raises like Outbox.retry."""
+        """Return dead letters, newest first; an operator gets those of all users. Raises like Outbox.retry."""
         return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return the waiting messages per topic that servers of this process share; raises like Outbox.retry."""
+        """Return the waiting messages per topic of this process's servers. Raises like Outbox.retry."""
         topics = self._receiver.queue_topics()
         waiting = dict.fromkeys(topics.values(), 0)
         queues = list(topics)
@@ -168,7 +162,7 @@ class RedisBusDriver(BaseDriver):
     def send_notification(
         self, target: Target, ctxt: Any, message: Any, version: float, retry: int | None = None
     ) -> None:
-        """:raises NotificationsUnsupported: always"""
+        """Raise NotificationsUnsupported."""
         raise errors.NotificationsUnsupported(
             "The embedded bus carries RPC only. Point [oslo_messaging_notifications] transport_url at RabbitMQ, "
             "or set its driver to noop."
@@ -177,7 +171,7 @@ class RedisBusDriver(BaseDriver):
     def listen_for_notifications(
         self, targets_and_priorities: Any, pool: Any, batch_size: int, batch_timeout: float | None
     ) -> BusListener:
-        """:raises NotificationsUnsupported: always"""
+        """Raise NotificationsUnsupported."""
         raise errors.NotificationsUnsupported("The embedded bus carries RPC only, no notifications.")
 
     def cleanup(self) -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis commands of the embedded bus. Receipt is atomic, so that a dying receiver loses no message.
+"""Redis commands of the embedded bus.
 
-A blocking read loses the popped entry if its connection breaks. So a queue is two lists: a receiver pops a wake-up
-token ("bell") from the first, and a script moves the oldest body from the second to the received messages. Lost bells
-are replaced. Requests to one server have no list of bells: their bells, which name the queue, are in the inbox of the
-server's process, so that a process with hundreds of servers blocks on a few lists. Replies and fan-out requests are
-stored in the inbox itself.
+A blocking read loses the popped entry if its connection breaks. So a queue has two lists: a receiver pops a wake-up
+token ("bell") from the first, then a script atomically moves the oldest body of the second to the received messages.
+Lost bells are replaced. The bells of one server's queue name the queue and go to the inbox of the server's process,
+because a process with hundreds of servers can block on a few lists only. Replies and fan-out requests are in the inbox
+itself.
 """
 
 import logging
@@ -26,15 +26,14 @@ from rpcapi.messaging.drivers.names import BODIES
 LOG = logging.getLogger(__name__)
 
 LUA = Path(__file__).parent / "lua"
-BELL = "0"  # entry of a topic's list of bells; in an inbox a bell is the queue's name
-TAG_LENGTH = 36  # in a redelivered body a digit follows, the number of redeliveries
+BELL = "0"  # bell of a topic queue; a bell in an inbox is the queue's name
+TAG_LENGTH = 36  # in a redelivered body, a digit with the number of redeliveries follows the tag
 RECEIPT_SECONDS = 20
-POLL_SECONDS = 1.0  # wait of one read
-BATCH = 100  # entries read at once from an inbox with a backlog
-# Redeliveries after lost receivers; after one more loss the message becomes a dead letter.
-MAX_REDELIVERIES = 2
-BACKLOG_SECONDS = 0.0005  # a faster read did not wait: its entry arrived during the last delivery
-# Errors of redis-py while Redis is unreachable or loading: worth a retry.
+POLL_SECONDS = 1.0
+BATCH = 100  # entries read together from an inbox with a backlog
+MAX_REDELIVERIES = 2  # after one more lost receiver the message becomes a dead letter
+BACKLOG_SECONDS = 0.0005  # a faster read did not wait: the entry arrived during the last delivery
+# Errors while Redis is unreachable or loading, which justify a retry.
 CONNECTION_ERRORS = (
     redis.exceptions.ConnectionError,
     redis.exceptions.TimeoutError,
@@ -45,7 +44,7 @@ CONNECTION_ERRORS = (
 
 @dataclass(frozen=True)
 class BusLimits:
-    """The options of [gantt_bus], and those of [rpc] that bound messages and queues."""
+    """Options of [gantt_bus], with the limits of [rpc] on messages and queues."""
 
     visibility_timeout: int
     prefetch: int
@@ -60,7 +59,7 @@ class BusLimits:
     max_message_bytes: int
 
     def pauses(self) -> Iterator[float]:
-        """Yield pauses before further attempts: each twice as long as the last, up to the longest."""
+        """Yield the pauses between attempts to connect."""
         pause = self.reconnect_backoff
         while True:
             yield min(pause, self.reconnect_backoff_max)
@@ -68,7 +67,7 @@ class BusLimits:
 
 
 class BusChannel:
-    """Commands on a shared, lazy pool; every list expires. Raises CONNECTION_ERRORS while Redis is away."""
+    """Commands on a shared, lazy pool; every list expires. Raises CONNECTION_ERRORS while Redis is unreachable."""
 
     def __init__(self, address: RedisAddress, limits: BusLimits) -> None:
         """Raise BadConfiguration if the bus has no such user."""
@@ -87,8 +86,7 @@ class BusChannel:
     def publish(self, queue: str, text: str, process_key: str | None = None, receipt: str | None = None) -> None:
         """Append to a queue or inbox; raises QueueFull or MessageTooLarge.
 
-        `process_key` names the process that reads a server's queue; `receipt` is a key that exists for RECEIPT_SECONDS
-        after the message arrived.
+        `process_key` has the process that reads a server's queue; key `receipt` exists for a while after the arrival.
         """
         limits = self.limits
         if names.is_inbox(queue):
@@ -108,10 +106,7 @@ class BusChannel:
         return bool(self.client.exists(receipt))
 
     def read(self, queues: Sequence[str]) -> tuple[str, bytes, bool] | None:
-        """Wait for an entry of an inbox or list of bells; None if none arrives.
-
-        Returns the list, the entry, and whether the inbox probably has more. An oversized entry becomes a dead letter.
-        """
+        """Wait for an entry; return its list, the entry, and whether the inbox probably has more."""
         sent_at = monotonic()
         answer: Any = self.client.brpop(queues, timeout=min(POLL_SECONDS, self.limits.socket_timeout / 2))
         if answer is None:
@@ -131,9 +126,8 @@ class BusChannel:
         return [entry for entry in entries if not isinstance(entry, list)]
 
     def claim(self, queue: str) -> tuple[str, bytes] | None:
-        """Receive a queue's oldest message as (delivery tag, text), or None. Oversized ones become dead letters."""
+        """Receive a queue's oldest message as (delivery tag, text); oversized messages become dead letters."""
         keys = [queue + BODIES, self.received_key, self.received_index_key]
-        # One more byte for the digit of a redelivered body.
         args: list[Any] = [TAG_LENGTH, time(), queue, self.limits.max_message_bytes + 1, dead_letters.MAX_TEXT]
         while isinstance(body := self._claim(keys=keys, args=args), list):
             self.bury_large(queue, *body)
@@ -143,7 +137,7 @@ class BusChannel:
         return tag, text[1:] if text[:1].isdigit() else text
 
     def bury(self, queue: str, body: bytes, error: Exception, size: int | None = None) -> None:
-        """Add a message to the dead letters. With ``size``, ``body`` is only its beginning."""
+        """Make a message a dead letter. With ``size``, ``body`` is only its beginning."""
         letter = dead_letters.describe(queue, body, f"{type(error).__name__}: {error}", size)
         dead_letters.write(self.client, self.user, letter)
         LOG.warning("Message of %s became a dead letter: %s", queue, letter.reason)
@@ -152,7 +146,7 @@ class BusChannel:
         self.bury(queue, beginning, errors.MessageTooLarge(size, self.limits.max_message_bytes), size)
 
     def acknowledge(self, delivery_tag: str) -> bool:
-        """Acknowledge a message; return False if another server has received it meanwhile."""
+        """Acknowledge a message; return False if another server has received it."""
         with self.client.pipeline(transaction=False) as pipe:
             _, removed = (
                 pipe.zrem(self.received_index_key, delivery_tag).hdel(self.received_key, delivery_tag).execute()
@@ -160,14 +154,14 @@ class BusChannel:
         return bool(removed)
 
     def renew(self, delivery_tags: list[str]) -> None:
-        """Renew received messages for another visibility timeout."""
+        """Restart the visibility timeout of received messages."""
         self.client.zadd(self.received_index_key, dict.fromkeys(delivery_tags, time()), xx=True)
 
     def requeue(self, delivery_tag: str) -> None:
         self._restore_received("", delivery_tag)
 
     def restore_abandoned(self) -> None:
-        """Requeue up to 100 messages unrenewed for a visibility timeout, dead letters after MAX_REDELIVERIES."""
+        """Requeue up to 100 messages past their visibility timeout; too many redeliveries make a dead letter."""
         self._restore_received(time() - self.limits.visibility_timeout, "")
 
     def _restore_received(self, until: float | str, tag: str) -> None:
@@ -188,7 +182,7 @@ class BusChannel:
         return lengths
 
     def ring(self, queues: list[str]) -> None:
-        """Ensure that these topic queues have a bell per message."""
+        """Replace lost bells, so that these topic queues have one per message."""
         with self.client.pipeline(transaction=False) as pipe:
             for queue in queues:
                 self._ring(keys=[queue, queue + BODIES], args=[self.limits.request_ttl], client=pipe)
@@ -199,7 +193,7 @@ class BusChannel:
 
 
 def _pool(address: RedisAddress, limits: BusLimits) -> redis.BlockingConnectionPool:
-    """Return a pool in which bursts of senders wait for a connection instead of failing."""
+    """Return a pool in which bursts of senders wait for a connection."""
     options: dict[str, Any] = {"connection_class": redis.UnixDomainSocketConnection}
     if not address.socket:
         options = {"connection_class": redis.Connection, "socket_connect_timeout": limits.socket_timeout}

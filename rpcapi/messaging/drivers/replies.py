@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replies from the process's inbox, matched to waiting callers."""
+"""Matching of replies to waiting callers on the embedded bus."""
 
 import logging
 import queue
@@ -20,7 +20,7 @@ IsResponder = Callable[[str], bool]
 
 
 class PendingReplies:
-    """Calls that wait for a reply. Any thread may wait; the receiver's thread delivers."""
+    """Calls that wait for a reply in any thread; the receiver's thread delivers."""
 
     def __init__(self, allowed_remote_exmods: list[str]) -> None:
         self._allowed_remote_exmods = allowed_remote_exmods
@@ -30,7 +30,7 @@ class PendingReplies:
 
     @contextmanager
     def register(self, request_id: str, is_responder: IsResponder) -> Iterator["queue.Queue[wire.WireReply]"]:
-        """Yield the queue of a request's replies; drops late replies, and replies of users that fail the predicate."""
+        """Yield the queue of a request's replies, only those of users that satisfy the predicate."""
         reply_queue: queue.Queue[wire.WireReply] = queue.Queue()
         with self._lock:
             self._queues[request_id] = reply_queue, is_responder
@@ -54,9 +54,9 @@ class PendingReplies:
     def wait(
         self, reply_queue: "queue.Queue[wire.WireReply]", description: str, deadline: float, monitor: float | None
     ) -> Any:
-        """Return the result of the call, or raise the server's exception, or MessagingTimeout.
+        """Return the call's result; raises the server's exception or MessagingTimeout.
 
-        `deadline` is in monotonic seconds; `monitor` seconds without a heartbeat end the wait earlier.
+        `deadline` is in monotonic seconds; `monitor` limits the seconds without a heartbeat.
         """
         while True:
             now = time.monotonic()

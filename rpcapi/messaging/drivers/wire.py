@@ -14,7 +14,7 @@ from rpcapi.messaging.drivers.errors import MessageForeign
 WIRE_VERSION = 2
 
 MAX_ID = 64  # characters of a message id
-MAX_TIME = 10**15  # seconds; larger integers may overflow a float
+MAX_TIME = 10**15  # seconds; huge integers would overflow a float
 MAX_KEY = 400  # characters of a Redis key
 _RANDOM = re.compile("[0-9a-f]{32}")
 
@@ -27,11 +27,10 @@ def new_id() -> str:
 class WireRequest:
     """One call or cast.
 
-    Attributes:
-        expires_at: Unix time in seconds.
-        reply_to: Random part of the caller's process name.
-        monitor: Seconds that the caller waits without a heartbeat.
-        fanout: Key of the fan-out through which the request was sent, if any.
+    - ``expires_at``: Unix time in seconds.
+    - ``reply_to``: Random part of the caller's process name.
+    - ``monitor``: Seconds without a heartbeat after which the caller gives up.
+    - ``fanout``: Key of the fan-out's members.
     """
 
     ctxt: dict[str, Any]
@@ -48,7 +47,7 @@ class WireRequest:
 
 @dataclass(frozen=True)
 class WireReply:
-    """Reply to the request ``id``; with `ending` false, a heartbeat."""
+    """Reply to request ``id``; a heartbeat if not ``ending``."""
 
     id: str
     result: Any = None
@@ -56,22 +55,20 @@ class WireReply:
     ending: bool = True
 
 
-# Matches no caller; only ends the receiver's current read.
-WAKE = WireReply(id="wake")
+WAKE = WireReply(id="wake")  # interrupts the receiver's read; no caller has this id
 
 
 def encode(body: WireRequest | WireReply) -> str:
-    # Shallow copy, because asdict copies the whole payload. "kind" on the wire has no prefix.
+    # asdict would copy the payload deeply.
     fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
     text: str = jsonutils.dumps({"wire": WIRE_VERSION, "kind": type(body).__name__.removeprefix("Wire"), **fields})
     return text
 
 
 def decode(text: bytes) -> WireRequest | WireReply:
-    """Decode a message.
+    """Decode a message; raises MessageForeign.
 
-    If only the arguments are undecodable, for example nested too deeply, a text replaces the message, and the
-    dispatcher answers with an error. Raises MessageForeign.
+    If only the arguments are undecodable, a string replaces the message, so that the dispatcher answers with an error.
     """
     try:
         fields = jsonutils.loads(text)

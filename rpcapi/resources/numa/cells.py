@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA cells of a host and their usage, reported by the agent and read by the scheduler."""
+"""NUMA cells of a host, as reported by the agent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,9 +10,9 @@ from os_resource_classes import PCPU
 from rpcapi.resources.numa import cpu_sets, pinning
 from rpcapi.resources.numa.pinning import ThreadPolicy
 
-CELL_TRAIT = "HW_NUMA_ROOT"  # marks a provider as a NUMA cell
-THREADS_TRAIT = "HW_CPU_HYPERTHREADING"  # marks a cell or node with several threads per core
-PAGES = "CUSTOM_MEMORY_PAGES_"  # prefix of the resource classes of huge pages, in MiB
+CELL_TRAIT = "HW_NUMA_ROOT"
+THREADS_TRAIT = "HW_CPU_HYPERTHREADING"  # of a cell or node with several threads per core
+PAGES = "CUSTOM_MEMORY_PAGES_"  # prefix of huge pages' resource classes, with amounts in MiB
 
 
 def page_class(size_kb: int) -> str:
@@ -27,21 +27,15 @@ def count_pages(size_kb: int, amount_mb: int) -> int:
 class HostCell:
     """NUMA cell of a host and its usage.
 
-    Attributes:
-        path: Provider of the cell, relative to its node.
-        cores: Dedicated CPUs (for pinned guests), by core.
-        shared: CPUs for floating guests.
-        threads: CPUs per core.
-        pinned: Dedicated CPUs in use.
-        pages: Number of huge pages by size in kB.
-        used_pages: Number of huge pages in use by size in kB.
+    ``path`` is its provider, relative to the node; ``threads`` the CPUs per core; ``pinned`` the dedicated CPUs in use.
+    ``pages`` and ``used_pages`` are numbers of huge pages by size in kB.
     """
 
     id: int
     path: str
     socket: int = 0
-    cores: tuple[tuple[int, ...], ...] = ()
-    shared: frozenset[int] = frozenset()
+    cores: tuple[tuple[int, ...], ...] = ()  # dedicated CPUs (for pinned guests) by core
+    shared: frozenset[int] = frozenset()  # CPUs of floating guests
     threads: int = 1
     pinned: frozenset[int] = frozenset()
     pages: Mapping[int, int] = field(default_factory=dict)
@@ -56,10 +50,10 @@ class HostCell:
     def with_use(
         self, used: Mapping[str, int], guest_cpus: int = 0, policy: ThreadPolicy = ThreadPolicy.PREFER
     ) -> "HostCell":
-        """Estimate the usage from the used amounts of the provider, which do not say which CPUs are pinned.
+        """Estimate the usage from the provider's used amounts, which do not say which CPUs are pinned.
 
-        More PCPU than pinned CPUs: pin more, like guests of ``guest_cpus`` CPUs (0: one guest) with ``policy``. Less:
-        unpin such that most cores become free. The estimate never rules out a guest that could fit.
+        If PCPU exceeds the pinned CPUs, pin more, as guests of ``guest_cpus`` CPUs (0: one guest) with ``policy``
+        would. Otherwise unpin so that most cores become free. The estimate never rules out a guest that could fit.
         """
         pages = {size: count_pages(size, used.get(page_class(size), 0)) for size in self.pages}
         missing = used.get(PCPU, 0) - len(self.pinned)
@@ -75,7 +69,7 @@ class HostCell:
             cpus = pinning.choose_cpus(now.free, now.threads, count, policy)
             if isinstance(cpus, str):
                 cpus = pinning.choose_cpus(now.free, now.threads, count)
-            if isinstance(cpus, str):  # more than the cell has: the claim will be refused
+            if isinstance(cpus, str):  # more than the cell has, so the claim will be refused
                 break
             now = replace(now, pinned=now.pinned | set(cpus))
             missing -= count

@@ -9,7 +9,7 @@ _PART = re.compile(r"(\^?)([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 def parse(text: str) -> frozenset[int]:
-    """Parse numbers, ranges and exclusions (``^``); "" is the empty set. Raises ValueError with a user's message."""
+    """Parse a CPU set, "" to the empty set. Raises ValueError with a message for users."""
     included: set[int] = set()
     excluded: set[int] = set()
     for part in filter(None, (piece.strip() for piece in text.split(","))):

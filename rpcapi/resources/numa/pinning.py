@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selection of host CPUs for a pinned guest by thread policy, shared by scheduler and agent."""
+"""Choice of host CPUs for pinned guests by thread policy, shared by scheduler and agent."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 
-Core = Sequence[int]  # the CPUs (threads) of one core
+Core = Sequence[int]  # CPUs (threads) of a core
 
 # Refusal reasons; the caller adds the amounts.
 NOT_ENOUGH = "too few CPUs are free"
@@ -14,18 +14,17 @@ BROKEN = "too few cores have the free thread siblings that the thread policy 're
 
 
 class ThreadPolicy(StrEnum):
-    PREFER = "prefer"  # thread siblings if possible
-    REQUIRE = "require"  # thread siblings, the same number per core
-    ISOLATE = "isolate"  # cores with a single thread only
+    PREFER = "prefer"  # use thread siblings if possible
+    REQUIRE = "require"  # use thread siblings, the same number of each core
+    ISOLATE = "isolate"  # use only cores with one thread
 
 
 def choose_cpus(
     free: Sequence[Core], threads: int, count: int, policy: ThreadPolicy = ThreadPolicy.PREFER
 ) -> tuple[int, ...] | str:
-    """Return ``count`` free CPUs in the order of the guest's CPUs, or a refusal reason.
+    """Return ``count`` of the ``free`` CPUs (by core) in the guest's order, or a refusal reason.
 
-    ``free`` is by core, ``threads`` the CPUs per core. Best fit: the fullest cores that suffice come first, so that
-    idle cores stay idle.
+    Best fit: the fullest cores that suffice come first, so that idle cores stay idle.
     """
     if policy is ThreadPolicy.ISOLATE and threads > 1:
         return THREADS
@@ -43,9 +42,9 @@ def choose_cpus(
 
 
 def _choose_evenly(free: Sequence[Core], cpus_per_core: int, count: int, strict: bool) -> tuple[int, ...] | None:
-    """Return ``count`` CPUs, ``cpus_per_core`` of each core and the remainder from one more; None if impossible.
+    """Return ``cpus_per_core`` CPUs of each core and the remainder of one more; None if impossible.
 
-    ``strict``: the last core too needs ``cpus_per_core`` free CPUs.
+    If ``strict``, the last core too needs ``cpus_per_core`` free CPUs.
     """
     whole, remainder = divmod(count, cpus_per_core)
     cores = sorted((core for core in free if len(core) >= cpus_per_core), key=_free_count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requested NUMA topology of a guest, from RequestSpec.numa."""
+"""Requested NUMA topology of a guest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,15 +27,12 @@ class GuestCell:
 
 @dataclass(frozen=True, slots=True)
 class GuestTopology:
-    """NUMA topology of a guest, as in RequestSpec.numa; without cells there are no requirements.
-
-    ``devices`` maps the request group of each device to its NUMA policy.
-    """
+    """NUMA topology of a guest from RequestSpec.numa; without cells there are no requirements."""
 
     cells: tuple[GuestCell, ...] = ()
     cpu_policy: str = "shared"
     thread_policy: ThreadPolicy = ThreadPolicy.PREFER
-    devices: Mapping[str, DevicePolicy] = field(default_factory=dict)
+    devices: Mapping[str, DevicePolicy] = field(default_factory=dict)  # by request group of the device
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "GuestTopology":
