@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC contract of gantt's services, and client library for other programs.
-
-Names load on first use, because services import only the modules that they need.
-"""
+"""RPC contract and client library. Names load on first use: services import only the modules that they need."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -36,7 +36,7 @@ class ArgumentChecker:
 
 
 def _kinds(hint: Any) -> tuple[type, ...]:
-    """Return the classes that an annotation allows, without element types."""
+    """Return the classes that an annotation allows, ignoring element types."""
     if hint is None:
         return (type(None),)
     origin = typing.get_origin(hint)

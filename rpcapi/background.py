@@ -28,12 +28,12 @@ class BackgroundLoop(abc.ABC):
         """Do the work once; return the seconds until the next run."""
 
     def handle_failure(self, error: Exception) -> float:
-        """Log an exception of ``run_once``; return the seconds until the next run."""
+        """Log the error; return the seconds until the next run."""
         LOG.exception("%s failed; retrying in %.1f s", self._thread.name, FAILURE_PAUSE)
         return FAILURE_PAUSE
 
     def finish(self) -> None:  # noqa: B027 - most loops need no cleanup
-        """Clean up in the thread after the last ``run_once``."""
+        """Clean up in the thread after the last run."""
 
     @property
     def is_stopping(self) -> bool:
@@ -46,7 +46,6 @@ class BackgroundLoop(abc.ABC):
         self._woken.set()
 
     def stop(self) -> None:
-        """Ask the thread to end after the current run."""
         self._stopping.set()
         self._woken.set()
 

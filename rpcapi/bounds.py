@@ -24,7 +24,7 @@ class CollectionSize(NamedTuple):
 
 
 def estimate(*mappings: Mapping[Any, Any]) -> CollectionSize:
-    """Return the entries of the first mapping, and the approximate text length of all mappings."""
+    """Return the entries of the first mapping, and the approximate text length of all."""
     size = 0
     for mapping in mappings:
         sample = list(islice(mapping.items(), SAMPLES))

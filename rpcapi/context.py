@@ -16,11 +16,9 @@ SENDER_KEY = "sender"  # key of the authenticated user in a received context
 class RequestContext(oslo_context.RequestContext):
     """Context of oslo.context with a deadline. Requires clocks synchronized to within one second.
 
-    - ``deadline``: Unix time in seconds; 0 for none.
-    - ``sent_ms``: The sender's clock when it sent the message.
-    - ``host_uuid``: Identity of an agent's state folder. Detects mix-ups, but proves nothing.
-    - ``sender``: Authenticated user; None on a bus without authentication. Never forwarded.
-    - ``sender_project``: Only project that the sender may access; None for all.
+    ``deadline`` is Unix time in seconds (0: none), ``sent_ms`` the sender's clock, ``sender`` the authenticated user.
+    ``host_uuid``, the identity of an agent's state folder, detects mix-ups but proves nothing. ``sender_project`` is
+    the only project that the sender may access (None: all).
     """
 
     def __init__(
@@ -44,7 +42,7 @@ class RequestContext(oslo_context.RequestContext):
         self.sender_project: str | None = None
 
     def update_store(self) -> None:
-        """Make this the thread's current context, whose ids appear in log lines."""
+        """Make this the thread's current context, for the ids in log lines."""
         if not self._detached:
             super().update_store()
 

@@ -18,10 +18,8 @@ Method = Callable[..., Any]
 def expose(method: Method) -> Method:
     """Expose ``method(self, ctxt, ...)`` of an endpoint class to RPC callers.
 
-    The wrapper makes the context current, for request ids in logs; it stays current because the RPC server logs
-    unexpected exceptions later. It raises DeadlinePassed after the deadline, and MalformedObject for arguments that do
-    not match the annotations. GanttErrors are returned to the caller; any other exception is a bug, logged by the RPC
-    server.
+    The wrapper makes the context current and leaves it so, because the RPC server logs unexpected exceptions later. It
+    raises DeadlinePassed after the deadline, and MalformedObject for arguments that do not match the annotations.
 
     Optional hooks of the endpoint: ``_observe(method, code, seconds)`` after each call, with code "ok", "bug" or the
     error's, and ``_observe_late(method, ctxt, values)`` for requests past their deadline, with checked arguments.
@@ -57,5 +55,5 @@ def expose(method: Method) -> Method:
             if observe is not None:
                 observe(method.__name__, code, time.perf_counter() - began)
 
-    wrapper.exposed = True  # type: ignore[attr-defined] - read by oslo.messaging's ExplicitRPCAccessPolicy
+    wrapper.exposed = True  # type: ignore[attr-defined]  # read by oslo.messaging's ExplicitRPCAccessPolicy
     return wrapper

@@ -26,7 +26,6 @@ class HighWaterMark:
             self._epoch_changed = True
 
     def take_epoch_change(self) -> bool:
-        """Return whether this process began an epoch since the last call."""
         with self._lock:
             changed, self._epoch_changed = self._epoch_changed, False
             return changed

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds: concurrent calls are served together and share fixed costs.
-
-Calls that arrive during a round form the next one, as in the group commit of databases, but without a timer.
-"""
+"""Rounds of concurrent calls that share fixed costs: calls that arrive during a round form the next one."""
 
 import threading
 from collections import Counter, OrderedDict, deque
@@ -57,7 +54,7 @@ class Rounds(Generic[Item, Answer]):
         self._limits = limits
         self._lock = threading.Lock()
         self._rounds = 0  # being served, or about to be
-        # Waiting calls by owner, in the order of turns.
+        # By owner, in the order of turns.
         self._waiting: OrderedDict[str, deque[_WaitingCall[Item, Answer]]] = OrderedDict()
 
     def call(self, item: Item, owner: str, size: int = 1) -> Answer:
@@ -75,7 +72,6 @@ class Rounds(Generic[Item, Answer]):
         return call.result()
 
     def _lead(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Add waiting calls to a round, serve it, and start the next one."""
         with self._lock:
             self._fill(calls)
         outcomes: Sequence[Answer | BaseException]
@@ -102,10 +98,7 @@ class Rounds(Generic[Item, Answer]):
         return calls[0]
 
     def _fill(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Add waiting calls until the next does not fit; an empty round accepts any call.
-
-        While several owners wait, an owner that has used up its share is skipped.
-        """
+        """Add waiting calls until the next does not fit. While several owners wait, each has a limited share."""
         shares = Counter[str]()
         for call in calls:
             shares[call.owner] += call.size

@@ -22,8 +22,7 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
     """oslo's object serializer with RequestContext, default values and typed errors.
 
     ``backport`` asks the conductor for an older version of a too new argument. Without it, for a different major
-    version, and for elements of lists or mappings, IncompatibleObject is raised, so that a message causes few
-    backports.
+    version, and for elements of lists or mappings, which could cause many backports, IncompatibleObject is raised.
     """
 
     OBJ_BASE_CLASS = GanttObject
@@ -39,7 +38,6 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
         return RequestContext.from_dict(context)
 
     def deserialize_entity(self, context: RequestContext, entity: Any) -> Any:
-        """Replace primitives by objects. Raises MalformedObject or IncompatibleObject."""
         try:
             return super().deserialize_entity(context, entity)
         except RecursionError:

@@ -30,10 +30,7 @@ def client_context(
     key_file: str | None = None,
     password: str | None = None,
 ) -> ssl.SSLContext:
-    """Return a context that verifies servers and their names, by default against the system's CAs.
-
-    Files are PEM; ``cert_file`` may contain the key. Raises BadConfiguration with ``subject`` and file.
-    """
+    """Return a context that verifies servers and their names, by default against the system's CAs."""
     if key_file and not cert_file:
         raise errors.BadConfiguration(why=f"{subject} has a client key file, but no client certificate")
     for path in filter(None, (ca_file, cert_file, key_file)):
@@ -49,10 +46,7 @@ def client_context(
 def server_context(
     subject: str, *, cert_file: str, key_file: str | None = None, client_ca_file: str | None = None
 ) -> ssl.SSLContext:
-    """Return a server context, which requires client certificates if ``client_ca_file`` is given.
-
-    Files are PEM; ``cert_file`` may contain the key. Raises BadConfiguration with ``subject`` and file.
-    """
+    """Return a server context, which requires client certificates if ``client_ca_file`` is given."""
     for path in filter(None, (cert_file, key_file, client_ca_file)):
         _check_readable(subject, path)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenTelemetry spans: one trace per request id, across all processes.
 
-oslo.messaging traces calls, but some steps of a boot have no call: a saga reads its request from a store, an agent from
-a journal, and one call carries selections of many requests. So the trace id is the UUID of the request id, and spans
-without a parent in the trace are children of a root context derived from it, which has no span of its own. Nothing is
-recorded, and opentelemetry is not imported, before ``start``.
+Some steps of a boot have no call that could propagate a context, and one call carries selections of many requests. So
+the trace id is the UUID of the request id, and spans without a parent are children of a root context derived from it,
+which has no span of its own. Before ``start`` nothing is recorded, and opentelemetry is not imported.
 """
 
 import contextlib
@@ -27,10 +26,7 @@ _NO_SPAN = contextlib.nullcontext()
 
 
 def start(conf: Any) -> None:
-    """Record spans as configured in [oslo_messaging_tracing]. Starts a thread, so call it after any fork.
-
-    Raises BadConfiguration if PACKAGES are missing or the protocol is not http/protobuf.
-    """
+    """Record spans as configured in [oslo_messaging_tracing]. Starts a thread, so call it after any fork."""
     global _tracer, _provider  # noqa: PLW0603 - as in opentelemetry, one provider for each process
     options = conf[GROUP]
     if not options.tracing_enabled or _tracer is not None:

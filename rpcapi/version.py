@@ -10,7 +10,6 @@ OLDEST_AGENT = "1.0"
 
 
 def installed_version() -> str:
-    """Return the installed version; 'unknown' in a source tree."""
     try:
         return importlib.metadata.version("gantt")
     except importlib.metadata.PackageNotFoundError:

@@ -20,12 +20,11 @@ AGENT, CONDUCTOR, SCHEDULER, OPERATOR, READER, CLIENT = (
 
 
 class Rule(NamedTuple):
-    """Callers of one method, with limits on their arguments.
+    """Callers of one method.
 
-    - ``host``: Path of an argument, such as ``report.host``, which must name the calling agent's own host or node.
-    - ``not_by_agents``: Arguments that agents must omit.
-    - ``project``: Where a call names its project: CONTEXT, the path of an argument, or RECORDS, which the method checks
-      itself. None refuses clients of one project.
+    ``host`` is the path of an argument, such as ``report.host``, that must name the calling agent's own host or node.
+    Agents must omit ``not_by_agents``. ``project`` says where a call names its project: CONTEXT, the path of an
+    argument, or RECORDS, which the method checks itself; None refuses clients of one project.
     """
 
     roles: frozenset[SenderRole]
@@ -194,7 +193,7 @@ def access_of(service: str) -> ServiceAccess | None:
 
 
 def _argument(values: Mapping[str, Any], path: str) -> Any:
-    """Return the argument, or field of an argument, at a dotted path; "" if missing."""
+    """Return the value at a dotted path, "" if missing."""
     name, _, field = path.partition(".")
     value = values.get(name, "")
     if not field:

@@ -22,7 +22,7 @@ class BrokerAdministration:
     """Management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST?OPTIONS``; the options name TLS files."""
 
     def __init__(self, url: str) -> None:
-        """Raise ValueError for a malformed URL, BadConfiguration for an unusable file; hide the password."""
+        """Raise ValueError for a malformed URL, BadConfiguration for an unusable file, without the password."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not (parts.hostname and parts.username and parts.password):
             raise ValueError("the URL of RabbitMQ's management API must be like https://NAME:PASSWORD@HOST:15671/VHOST")
@@ -45,7 +45,7 @@ class BrokerAdministration:
         self._authorization = "Basic " + base64.b64encode(credentials.encode()).decode()
 
     def enroll(self, user: RabbitUser, password: str) -> None:
-        """Create a user or change its password; grant access last, after its limits. Raises Unavailable."""
+        """Create a user or change its password; permissions, which let it connect, come last."""
         name = quote(user.name, safe="")
         self._request("PUT", f"users/{name}", {"password": password, "tags": ""})
         for topic_permission in user.topic_permissions():
@@ -55,7 +55,7 @@ class BrokerAdministration:
         self._request("PUT", f"permissions/{self._vhost}/{name}", permission)
 
     def revoke(self, name: str) -> bool:
-        """Delete a user, which closes its connections; return whether it existed. Raises Unavailable."""
+        """Delete a user, which closes its connections; return whether it existed."""
         return self._request("DELETE", f"users/{quote(name, safe='')}")
 
     def import_definitions(self, document: str, seconds: float) -> None:

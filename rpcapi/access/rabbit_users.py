@@ -28,10 +28,7 @@ NOTHING = "^$"
 
 @dataclass(frozen=True)
 class RabbitUser:
-    """Broker user with the services that it serves, calls and sends fanouts to.
-
-    ``answers`` is a pattern of the users that it replies to; ``host`` is the only service host of an agent.
-    """
+    """Broker user: services that it serves, calls and sends fanouts to, and a pattern of the users it answers."""
 
     name: str
     serves: tuple[str, ...] = ()
@@ -60,7 +57,7 @@ class RabbitUser:
         return _any_of([REPLY_EXCHANGE, *exchanges, *letters, *self._own_queues()])
 
     def topic_permissions(self) -> list[dict[str, str]]:
-        """Return the routing keys allowed on the reply exchange and, for agents, on the compute exchange."""
+        """Return the routing keys allowed on the exchange of replies and, for agents, on that of agents."""
         replies = rf"^reply\.{self.answers}\.{RANDOM}$" if self.answers else NOTHING
         permissions = [self._topic_permission(REPLY_EXCHANGE, replies, f"^{self._reply_queue()}$")]
         if "compute" in self.serves:
@@ -104,7 +101,6 @@ AGENT_CALLS = ("scheduler", "claims", "conductor")
 CLIENT_CALLS = ("scheduler", "conductor")
 CONDUCTORS = r"conductor(\..+)?"
 SERVICE_USERS = (
-    # Calls the conductor, for example to backport objects, and never agents.
     RabbitUser("scheduler", serves=("scheduler", "claims"), calls=("conductor",), answers=ANYBODY),
     RabbitUser(
         "conductor",
@@ -115,7 +111,6 @@ SERVICE_USERS = (
     ),
     # Shared user of several agents, for example of all simulated hosts.
     RabbitUser("compute", serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS),
-    # gantt's commands, and programs that write aggregates and host state.
     RabbitUser("operator", calls=("scheduler", "claims", "conductor"), reads_dead_letters=True),
     # Read-only operator: the services refuse its calls of writing methods.
     RabbitUser("reader", calls=("scheduler", "claims", "conductor")),

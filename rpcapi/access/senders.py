@@ -22,7 +22,7 @@ _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 
 
 class SenderRole(enum.StrEnum):
-    """Kind of sender. The administrator may call every method."""
+    """Kind of sender. ADMIN may call every method."""
 
     AGENT = "agent"
     CONDUCTOR = "conductor"
@@ -92,7 +92,7 @@ class SenderDirectory:
         return Sender(user, role)
 
     def responder_check(self, topic: str, server: str | None) -> Callable[[str | None], bool]:
-        """Return a predicate: may this user answer calls to the topic, or to its server ``server``?"""
+        """Return a predicate of the users who may answer calls to the topic, or to one server of it."""
         service = topic.partition(".")[0]
         if service not in _SERVERS:
             return lambda user: True
@@ -110,7 +110,6 @@ class SenderDirectory:
 
 
 _ROLES = {role.value: role for role in SenderRole if role is not SenderRole.AGENT}
-# Role of the servers by service.
 _SERVERS = {
     "scheduler": SenderRole.SCHEDULER,
     "claims": SenderRole.SCHEDULER,

@@ -63,10 +63,8 @@ def set_rabbit_defaults(conf: cfg.ConfigOpts) -> None:
 # three times the latency of a call.
 RABBIT_DEFAULTS: dict[str, Any] = {
     "rabbit_qos_prefetch_count": 8,  # the default is unlimited: a paused worker would receive the whole queue
-    # Detect a dead broker within seconds.
     "heartbeat_timeout_threshold": 20,
     "heartbeat_rate": 4,
-    # Reconnect within seconds of a broker's restart instead of half a minute.
     "kombu_reconnect_delay": 0.5,
     "rabbit_retry_interval": 1,
     "rabbit_retry_backoff": 1,
@@ -76,10 +74,7 @@ RABBIT_DEFAULTS: dict[str, Any] = {
 
 
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
-    """Return a lazily connecting transport of `url`, by default of `transport_url`.
-
-    Raises BadConfiguration, without credentials, for an unusable URL, driver, package or option.
-    """
+    """Return a lazily connecting transport. Raises BadConfiguration without quoting credentials."""
     set_defaults(conf)
     try:
         parsed = messaging.TransportURL.parse(conf, url)
@@ -123,7 +118,6 @@ def dead_letters(transport: RPCTransport) -> list[Any] | None:
 
 
 def count_dead_letters() -> int:
-    """Return the number of dead letters since this process started."""
     return LETTER_COUNT.value
 
 
@@ -133,7 +127,6 @@ def connect(transport: RPCTransport) -> None:
 
 
 def waiting_messages(transport: RPCTransport) -> dict[str, int]:
-    """Return the waiting messages per topic of this process's servers. Raises Unavailable."""
     return _use_driver(transport, "waiting_messages") or {}
 
 
@@ -146,11 +139,7 @@ def _use_driver(transport: RPCTransport, method: str) -> Any:
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
-    """Return the target with its service's exchange, `<control_exchange>-<service>`.
-
-    Permission to publish to an exchange is permission to call its service. With one exchange for all, users of one
-    service could make the broker dead-letter messages to any other.
-    """
+    """Return the target with its service's exchange, so that permission to publish is permission to call."""
     if target.exchange or not target.topic:
         return target
     service = target.topic.partition(".")[0]
@@ -183,10 +172,7 @@ def get_server(
     serializer: messaging.Serializer | None = None,
     executor: str | None = None,
 ) -> RPCServer:
-    """Return a server of methods with `rpcapi.endpoint.expose`.
-
-    If the bus authenticates senders, gantt's services accept only the callers in rpcapi.access.callers.
-    """
+    """Return a server of exposed methods. gantt's services accept the callers in rpcapi.access.callers only."""
     target = exchange_of(transport, target)
     access = access_of(target.topic.partition(".")[0])
     senders = getattr(transport._driver, "senders", None)

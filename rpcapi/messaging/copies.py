@@ -46,7 +46,7 @@ class CopyListener(BackgroundLoop):
     """Thread that passes each copy of a call to ``handle(context, method, arguments)``."""
 
     def __init__(self, transport: RPCTransport, source: CopySource, handle: CopyHandler, *, label: str) -> None:
-        """Raise BadConfiguration unless the bus is RabbitMQ; ``label`` is the option with its URL."""
+        """Raise BadConfiguration, with option ``label``, unless the bus is RabbitMQ."""
         super().__init__(f"copies of {source.topic}")
         self._transport = transport
         self._source = source

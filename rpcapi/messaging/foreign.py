@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC servers on the message bus of other software, such as Nova's.
-
-They use oslo.messaging's own drivers with that software's settings, because it declares the same queues.
-"""
+"""RPC servers on the bus of other software, such as Nova's, with oslo.messaging's own drivers: both declare queues."""
 
 import functools
 import socket
@@ -23,7 +20,6 @@ RABBIT_PORT = 5672
 
 
 def rabbit_options() -> list[cfg.Opt]:
-    """Return the options of [oslo_messaging_rabbit], to register them for another bus in a different group."""
     from oslo_messaging import opts as messaging_opts  # noqa: PLC0415 - lazy: brings all drivers
 
     options: list[cfg.Opt] = dict(messaging_opts.list_opts())[bus.RABBIT]
@@ -39,11 +35,9 @@ def get_transport(
     lock_path: str = "",
     label: str = "transport_url",
 ) -> RPCTransport:
-    """Return a lazily connecting transport of another bus, with its own configuration.
+    """Return a lazily connecting transport of another bus. Raises BadConfiguration without credentials.
 
-    ``rabbit`` has values of [oslo_messaging_rabbit]. ``lock_path`` is the folder of locks with which processes agree on
-    queue names; it is set for the whole process. Raises BadConfiguration, with option ``label`` and without
-    credentials.
+    ``lock_path``, the folder of locks with which processes agree on queue names, is set for the whole process.
     """
     if rabbit and rabbit.get("use_queue_manager"):
         _set_lock_path(lock_path)
@@ -93,7 +87,6 @@ def get_server(
     *,
     on_dropped: DropCounter,
 ) -> ArrivalServer:
-    """Return a server that drops calls whose callers are gone."""
     may_wait = functools.partial(rabbit_channel.may_be_waiting, transport)
     dispatcher = LateCallDispatcher(list(endpoints), serializer, may_wait=may_wait, on_dropped=on_dropped)
     return ArrivalServer(transport, target, dispatcher)

@@ -24,10 +24,7 @@ def patch() -> None:
 
 
 def _isolate_request_contexts() -> None:
-    """Give each green thread its own request context.
-
-    oslo.context was imported before the patch, so all green threads would share its native thread-local store.
-    """
+    """Replace oslo.context's store, a native thread-local that all green threads would share."""
     context._request_store = threading.local()
 
 
@@ -49,7 +46,6 @@ def _end_joins_at_their_timeout() -> None:
 
 
 def patch_for(executor: str) -> None:
-    """Call `patch()` for the eventlet executor; raises ValueError for an unknown one."""
     if executor == EVENTLET:
         patch()
     elif executor != THREADING:

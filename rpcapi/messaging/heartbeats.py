@@ -33,7 +33,6 @@ class _MonitoredCall:
             thread.start()
 
     def end(self) -> None:
-        """Stop the heartbeats, so that none follows the answer."""
         with self._lock:
             self.has_ended = True
         if self._beats is not None:
@@ -54,8 +53,8 @@ class _MonitoredCall:
 class Heartbeats:
     """Sender of heartbeats, two per monitor timeout of a call.
 
-    One thread waits for all calls, and starts another when a call's first heartbeat is due: oslo.messaging's thread per
-    call takes a fifth of the time of a short call.
+    One thread waits for all calls. Only a call whose first heartbeat is due gets its own, because a thread per call
+    takes a fifth of a short call's time.
     """
 
     def __init__(self, linger_s: float = LINGER_S) -> None:
@@ -67,7 +66,7 @@ class Heartbeats:
 
     @contextmanager
     def to_caller_of(self, incoming: Any) -> Iterator[None]:
-        """Send heartbeats to the caller of ``incoming`` inside the block; ``client_timeout`` must be at least 2 s."""
+        """Send heartbeats inside the block; ``client_timeout`` must be at least 2 s."""
         interval_s = int(incoming.client_timeout) / 2
         call = _MonitoredCall(incoming, interval_s)
         with self._changed:

@@ -22,10 +22,10 @@ MAX_SILENCE = 0.25  # share of the monitor timeout that a call may wait before i
 class LateCallDispatcher(StrictDispatcher):
     """Dispatcher that drops monitored calls whose callers have given up.
 
-    A caller gives up after ``client_timeout`` seconds without a heartbeat, and gets none before the dispatch. So a call
-    that waited as long in this process is dropped. The wait at the broker is unknown, and a request may be older than
-    its call: if the request is older than ``client_timeout``, the call is dropped if its reply queue is gone, or if it
-    may have waited through an outage, because this server listened for less than ``client_timeout`` before its arrival.
+    A caller gives up after ``client_timeout`` seconds without a heartbeat, so a call that waited as long in this
+    process is dropped. The wait at the broker is unknown: a call whose request is older than ``client_timeout`` is
+    dropped if its reply queue is gone, or if this server began to listen less than ``client_timeout`` before the call
+    arrived, because the call may have waited through an outage.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class LateCallDispatcher(StrictDispatcher):
 
 
 def _send_heartbeat(incoming: Any) -> bool:
-    """Send a heartbeat before the regular one, which may come too late; return False if the caller is gone."""
+    """Send a heartbeat ahead of the regular one; return False if the caller is gone."""
     try:
         incoming.heartbeat()
     except messaging.MessageDeliveryFailure:

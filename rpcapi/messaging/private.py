@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names from private modules of oslo.messaging, which may change with each release.
-
-Those of its RabbitMQ driver are in private_rabbit, because their import loads libraries that other buses do not need.
-"""
+"""Names from private modules of oslo.messaging, which may change with each release."""
 
 from oslo_messaging._drivers.base import (
     BaseDriver,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names from private modules of oslo.messaging's RabbitMQ driver; see private."""
+"""Names from private modules of oslo.messaging's RabbitMQ driver, whose import other buses do not need."""
 
 from oslo_messaging._drivers.amqp import AMQPDestinationNotFound, unpack_context
 from oslo_messaging._drivers.amqpdriver import (

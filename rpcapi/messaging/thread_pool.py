@@ -45,7 +45,6 @@ class ThreadPool:
                 self._start_thread(job)
 
     def shutdown(self, wait: bool = True) -> None:
-        """Accept no more jobs; with ``wait``, wait for all accepted jobs."""
         with self._lock:
             self._is_shut_down = True
             idle, self._idle = self._idle, []

@@ -22,10 +22,7 @@ class GanttObject(base.VersionedObject):
     OBJ_SERIAL_NAMESPACE = "gantt_object"
 
     def complete(self) -> Self:
-        """Fill missing fields with their defaults and return self.
-
-        Raises MalformedObject for a missing field without a default, or for columns of different lengths.
-        """
+        """Fill missing fields with defaults and check the columns' lengths. Raises MalformedObject."""
         attributes = self.__dict__
         for name, attribute, field in self._layout():
             if attribute not in attributes:
@@ -70,7 +67,6 @@ class GanttObject(base.VersionedObject):
         }
 
     def values_set(self) -> dict[str, Any]:
-        """Return the fields that are not at their default."""
         attributes = self.__dict__
         return {
             name: attributes[attribute]
@@ -107,16 +103,12 @@ class GanttObject(base.VersionedObject):
     @classmethod
     @functools.cache
     def _layout(cls) -> tuple[tuple[str, str, Any], ...]:
-        """Return (name, attribute, field) of each field.
-
-        Conversions set attributes directly: oslo's change-tracking properties took half of the time of a client's call.
-        """
+        """Return (name, attribute, field) of each field, for conversion without oslo's slow properties."""
         return tuple((name, f"_obj_{name}", field) for name, field in cls.fields.items())
 
     @classmethod
     @functools.cache
     def _columns(cls) -> tuple[tuple[str, str, bool], ...]:
-        """Return (name, attribute, may be empty) of each column."""
         return tuple(
             (name, attribute, field.default is not fields.UnspecifiedDefault)
             for name, attribute, field in cls._layout()
@@ -168,8 +160,6 @@ class AmountsField(fields.AutoTypedField):
 
 
 class _List(fields.FieldType):
-    """List whose elements have one plain type, checked in one pass."""
-
     def __init__(self, kind: type, nullable: bool = False) -> None:
         self.kinds = (kind, type(None)) if nullable else (kind,)
 

@@ -8,11 +8,10 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class BuildRequest(base.GanttObject):
-    """Instances to build on a service host, each on the node of its claim, which the agent confirms before the spawn.
+    """Instances to build on a service host. The agent confirms each claim before the spawn.
 
-    - ``allocations``: {provider: {class: amount}}; None means the spec's resources at the node. Empty if all are None.
-    - ``powered_off``: Instances to create without starting them.
-    - ``moves``: MoveEnd of each instance that moves to this host, or None. Empty if all are None.
+    ``allocations`` is {provider: {class: amount}}; None means the spec's resources at the node. ``powered_off`` has the
+    instances to create without starting them; ``moves`` the MoveEnd of each instance that moves to this host, or None.
 
     Version 1.0: Initial version
     """
@@ -36,12 +35,12 @@ class BuildReport(base.GanttObject):
     """Results of builds, deletions and power changes on a host. The agent repeats a report until it is answered.
 
     - ``outcomes``: "active" (running under a confirmed claim), "stopped" (powered off), "incoming" (paused, to be
-      filled by a copy), "refused" (not admitted, or the claim had ended), "failed" (spawn failed, claim released) or
-      "gone" (deleted on request, claim released).
+      filled by a copy), "refused" (not admitted, or the claim had ended), "failed" (not spawned) or "gone" (deleted on
+      request). The last two have released the claim.
     - ``reasons``: Explanation; for an active instance its assignments other than amounts, such as pinned CPUs.
-    - ``operations``, ``transitions``: Number of each guest's last operation and transition. Empty if all are 0.
-    - ``copies``: {number, phase} of each guest's last copy from this host. Empty if there was no copy.
-    - ``migrations``: Migration for which a stopped guest was powered off, or None. Empty if all are None.
+    - ``operations``, ``transitions``, ``copies``: Number of each guest's last operation and transition; {number, phase}
+      of its last copy from this host.
+    - ``migrations``: Migration for which a stopped guest was powered off, or None.
 
     Version 1.0: Initial version
     """

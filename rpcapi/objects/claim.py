@@ -49,10 +49,9 @@ class ClaimIntents(base.GanttObject):
 class ClaimAnswers(base.GanttObject):
     """Answers of a claim verb, one row per claim.
 
-    - ``allocations``, ``deadlines_ms``: As in Selections, for prepared claims.
-    - ``partitions``: Partition of each answer from a partition other than the called one.
-    - ``migrations``: Migration of each live claim with role source or destination.
-    - ``ends``: How each attempt ended; "closed" or "unknown" if a later attempt is live.
+    ``partitions`` has the partition of answers from a partition other than the called one, ``migrations`` the migration
+    of live claims with role source or destination. ``ends`` says how each attempt ended, "closed" or "unknown" if a
+    later one is live. For ``allocations`` and ``deadlines_ms`` see Selections.
 
     Version 1.0: Initial version
     """
@@ -92,10 +91,9 @@ class ClaimPage(base.GanttObject):
 class AuditReport(base.GanttObject):
     """All instances that run or will run on a service host, from its agent's journal.
 
-    - ``states``: "confirmed" if the agent received the claim's confirmation, otherwise "prepared".
-    - ``owners``: {type, project, user, request_id, group_id, group_policy, group_max_per_host} and MoveEnd, from which
-      the store re-asserts a lost claim.
-    - ``stamp``: As in StatsReport.
+    ``states`` are "confirmed" if the agent received the claim's confirmation, otherwise "prepared". ``owners`` has
+    {type, project, user, request_id, group_id, group_policy, group_max_per_host} and MoveEnd, from which the store
+    re-asserts lost claims.
 
     Version 1.0: Initial version
     """
@@ -117,12 +115,10 @@ class AuditReport(base.GanttObject):
 class AuditAnswer(base.GanttObject):
     """Answer of the store to an audit.
 
-    - ``answers``: "confirmed" and "prepared" if the claim is valid; "aborted", "expired", "released" or "fenced" if it
-      ended and the guest must stop; "conflict" if a later attempt is live; "unverified" if the guest keeps running
-      until a record names it.
-    - ``orphans``: Number of unreported claims of the host whose grace period has not ended.
-    - ``again_s``: Seconds until the agent must audit again, or 0.
-    - ``stamp``: As in StatsAnswer; None if the audit was for another epoch.
+    ``answers`` are "confirmed" or "prepared" for a valid claim; "aborted", "expired", "released" or "fenced" for an
+    ended one, whose guest must stop; "conflict" if a later attempt is live; "unverified" if the guest keeps running
+    until a record names it. ``orphans`` counts unreported claims in their grace period. ``again_s`` is the time until
+    the agent must audit again, or 0. ``stamp`` is None if the audit was for another epoch.
 
     Version 1.0: Initial version
     """

@@ -22,11 +22,9 @@ PHASES = (RUNNING, FAILED, POST_COPY, DONE)
 class MigrationChecks(base.GanttObject):
     """Request and answer of check_migrations, which is sent to the source, then to the destination.
 
-    - ``names``: Nodes at the destination. Only in the request to the destination.
-    - ``facts``: {architecture, hypervisor_type, hypervisor_version, storage} of the instance's node on the called host;
-      ``storage`` is the shared storage of its disks, "" for local disks. The request to the destination has the
-      source's.
-    - ``reasons``: Why the instance cannot be live-migrated, or "".
+    ``facts`` are {architecture, hypervisor_type, hypervisor_version, storage} of the instance's node on the called
+    host; in the request to the destination they are the source's, and ``names`` has the nodes. ``storage`` names the
+    shared storage of disks, "" for local ones. ``reasons`` say why instances cannot be live-migrated.
 
     Version 1.0: Initial version
     """
@@ -43,9 +41,9 @@ class MigrationChecks(base.GanttObject):
 class GuestCopies(base.GanttObject):
     """Request of copy_guests to the source.
 
-    ``numbers`` increase with each copy of an instance; an agent starts only copies with a number above the last. START
-    alone reads ``destinations`` (nodes), ``with_disk``, and ``post_copy``: whether FORCE may move the guest before its
-    memory.
+    ``numbers`` increase with each copy of an instance; an agent starts a copy only if its number exceeds the last. Only
+    START reads ``destinations`` (nodes), ``with_disk``, and ``post_copy``: whether FORCE may start the guest at its
+    destination before all memory is copied.
 
     Version 1.0: Initial version
     """

@@ -10,11 +10,9 @@ from rpcapi.objects import base
 class FilterList(base.GanttObject):
     """Filters and weighers of the answering worker, in the order in which they run.
 
-    - ``kinds``, ``forms``: "filter" or "weigher"; "columnar" or "per-host", None if not loaded.
-    - ``sources``: Distributions with their versions.
-    - ``reads``: Keys read of host state, by namespace.
-    - ``calls``, ``errors``, ``seconds``, ``hosts``: Totals of measured calls since the worker's start: all of plugins,
-      a sample of built-in ones. ``hosts`` counts evaluated hosts.
+    ``forms`` are "columnar" or "per-host", None if not loaded; ``sources`` are distributions with their versions;
+    ``reads`` has the keys of host state by namespace. ``calls``, ``errors``, ``seconds`` and ``hosts`` (evaluated) are
+    totals of measured calls: all of plugins, a sample of built-in ones.
 
     Version 1.0: Initial version
     """

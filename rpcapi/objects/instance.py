@@ -10,7 +10,6 @@ from rpcapi.objects import base
 class Instance(base.GanttObject):
     """Server instance.
 
-    - ``status``: As in ``gantt server list``, such as ACTIVE, VERIFY_RESIZE, ERROR or DELETED.
     - ``host``: Resource name of the current or last attempt; during a move the source until the instance stops there.
     - ``migration``: Uuid of the current or last migration.
     - ``reason``: Error in status ERROR; in status ACTIVE the assignments other than amounts, such as pinned CPUs.

@@ -11,14 +11,10 @@ class Migration(base.GanttObject):
     """Move of an instance.
 
     Until it ends, its uuid is the consumer of the claim on ``source_host``, which the instance had as
-    ``source_attempt``.
-
-    - ``kind``: migration, resize, live-migration or evacuation.
-    - ``status``: As in Nova: preparing, migrating, finished, confirming, confirmed, reverting, reverted, error,
-      completed or cancelled.
-    - ``target``: Requested host.
-    - ``history``: {attempt, host, outcome, reason} of each ended attempt at a destination.
-    - ``reason``: Why the migration failed or waits.
+    ``source_attempt``. ``kind`` is migration, resize, live-migration or evacuation. ``status`` is as in Nova:
+    preparing, migrating, finished, confirming, confirmed, reverting, reverted, error, completed or cancelled.
+    ``target`` is the requested host. ``history`` has {attempt, host, outcome, reason} of each ended attempt at a
+    destination.
 
     Version 1.0: Initial version
     """

@@ -13,11 +13,9 @@ from rpcapi.objects import base
 class Selections(base.GanttObject):
     """Selected, claimed host and alternates of each instance of a request.
 
-    - ``chosen``, ``alternates``: Indices into ``names``, so that 100 instances cost little more than one.
-    - ``epoch``, ``position``: Replica state of the decision, for later claims on alternates.
-    - ``allocations``: {provider: {class: amount}}; None means the request's resources at the host. Empty if all are
-      None.
-    - ``deadline_ms``: By the partition's own clock, not comparable with any other.
+    ``chosen`` and ``alternates`` are indices into ``names``. ``epoch`` and ``position``, for later claims on
+    alternates, are the replica's at the decision. ``allocations`` is {provider: {class: amount}}; None means the
+    request's resources at the host. ``deadline_ms`` is by the partition's own clock, not comparable with any other.
 
     Version 1.0: Initial version
     """

@@ -19,12 +19,9 @@ class StatsReport(base.GanttObject):
     - ``nodes``: {resource name: {"inventories": {class: {total, reserved, ...}}, "traits": [...], "availability_zone":
       text, "metrics": {name: number}, "facts": {...}, "host_ip": text, "numa": [...], "kind": "compute" | "volume" |
       "network"}}. A nested provider has inventories and traits only, and "parent": another provider of the host.
-    - ``partition``: None means the scheduler's partition.
-    - ``register``: Request a new incarnation; full reports only.
+    - ``register``: Request a new incarnation; full reports only. With ``rpc_versions`` by topic, ``served`` (whether a
+      scheduler ever served the state folder) and ``refusal`` (why the agent takes no new guests).
     - ``agent``: Random text, new at each start of an agent.
-    - ``stamp``: Newest stamp that the agent received, or None.
-    - ``rpc_versions``, ``served``, ``refusal``: With ``register``, the agent's RPC version by topic; whether a
-      scheduler ever served its state folder; why it takes no new guests, or "".
 
     Version 1.0: Initial version
     """
@@ -49,10 +46,9 @@ class StatsReport(base.GanttObject):
 class StatsAnswer(base.GanttObject):
     """Answer to a host report.
 
-    - ``need_full``: The next report must be full.
     - ``audit``: The agent must audit in ``epoch``.
     - ``superseded``: Another incarnation serves the host. The report changed nothing; the agent must register again.
-    - ``stamp``: Epoch and position of the store, signed; the agent stores it and sends it back.
+    - ``stamp``: Signed epoch and position of the store, which the agent stores and sends back.
     - ``required_keys``: Keys that later reports must contain: "inventories", "traits", "availability_zone", "facts",
       "host_ip", "numa" and "metrics.<name>"; a name that ends in "=" is a prefix. None means all keys.
     - ``refused``: Fields of an InvalidFact per fact that was not stored, at most MAX_REFUSED.

@@ -43,9 +43,9 @@ def evaluate(
 ) -> list[Any]:
     """Return the results of ``calls`` and ``commands``, sent as one packet; loads a missing script.
 
-    ``marker`` is a key in the slot of the script's keys, which the wait for replicas writes. Raises the first
-    ResponseError after all commands have run, unless ``returns_errors``; after TooFewReplicas or another redis-py error
-    it is unknown which calls were executed.
+    Raises the first ResponseError after all commands have run, unless ``returns_errors``. After TooFewReplicas or
+    another redis-py error it is unknown which calls were executed. ``marker`` is a key in the slot of ``keys``, written
+    by the wait.
     """
     evalsha = ("EVALSHA", script.sha, len(keys), *keys)
     sent = [*((*evalsha, *arguments) for arguments in calls), *commands]
@@ -62,10 +62,9 @@ def await_replicas(client: ScriptClient, replicas: ReplicaAcknowledgement, marke
 
 
 def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequence[Any]]:
-    """Return the commands that wait for replicas.
+    """Return SET and WAIT: a repeated call must wait for an earlier connection's write too.
 
-    Each WAIT follows a write, because a repeated call must wait for the original write of another connection, and Redis
-    after 7.0 and Valkey wait only for the connection's own last write.
+    Redis after 7.0 and Valkey wait only for the connection's own last write.
     """
     return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)] if replicas.count else []
 

@@ -44,11 +44,7 @@ class PrimaryLocator(abc.ABC):
 
 
 class SentinelLocator(PrimaryLocator):
-    """Locator by the newest configuration of a majority of sentinels, or of all that answer.
-
-    A single answering sentinel may name the old primary during a failover. ``replicas_acknowledge`` keeps that one from
-    acknowledging writes.
-    """
+    """Locator by the newest configuration of a majority of sentinels, or of all that answer."""
 
     def __init__(self, nodes: RedisNodes) -> None:
         super().__init__(nodes, f"service {nodes.service!r}")
@@ -79,10 +75,7 @@ class SentinelLocator(PrimaryLocator):
 
 
 class SlotOwnerLocator(PrimaryLocator):
-    """Locator that asks a different cluster node each time for the owner of a key's slot.
-
-    An isolated node may name an old owner; the connect then fails, and the next query goes to the next node.
-    """
+    """Locator that asks a different cluster node each time: an isolated node may name an old owner of the slot."""
 
     def __init__(self, nodes: RedisNodes, key: str) -> None:
         self._slot = key_slot(key.encode())

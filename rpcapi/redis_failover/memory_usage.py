@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of a store's collections by MEMORY USAGE, whose sampling costs the same at any size.
-
-The memory of the whole server is included, because it may end before any collection is full.
-"""
+"""Sizes of a store's collections and of the whole server, whose memory may end before a collection is full."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple

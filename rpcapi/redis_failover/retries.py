@@ -28,10 +28,7 @@ def run_with_retries(
     wait_seconds: float | None = None,
     on_retry: Callable[[], None] = lambda: None,
 ) -> T:
-    """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error.
-
-    Makes ATTEMPTS attempts, or any number within ``wait_seconds``.
-    """
+    """Return the result of ``operation`` after at most ATTEMPTS attempts, or any number within ``wait_seconds``."""
     end = None if wait_seconds is None else time.monotonic() + wait_seconds
 
     def should_retry(error: BaseException) -> bool:

@@ -19,10 +19,7 @@ from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 
 
 class ScriptClient(redis.Redis):
-    """Client that keeps connections for `execute_together`.
-
-    redis-py takes a connection from its pool for each command, which is two thirds of a short script's client time.
-    """
+    """Client that keeps connections: taking one from the pool is two thirds of a short script's client time."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -32,8 +29,7 @@ class ScriptClient(redis.Redis):
     def execute_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Return the answers to commands sent as one packet, a ResponseError for each failure.
 
-        After other redis-py errors it is unknown which commands were executed. The connection is reopened after a
-        missing answer, and if its server is no longer the primary or lacks a script, like a former primary.
+        After other redis-py errors it is unknown which commands were executed.
         """
         answers: list[Any] = []
         connection = self._take()
@@ -79,10 +75,7 @@ def open_client(
     kind: type[redis.ConnectionPool] = redis.ConnectionPool,
     **options: Any,
 ) -> ScriptClient:
-    """Return a lazy client of the primary of ``key``; ``identity`` checks each new connection.
-
-    Raises BadConfiguration, naming ``[group] url``, for an unusable URL.
-    """
+    """Return a lazy client whose connections ``identity`` checks; raises BadConfiguration for an unusable URL."""
 
     def on_connect(fresh: AbstractConnection) -> None:
         use_fewer_system_calls(fresh, on_green_threads=on_green_threads)

@@ -10,8 +10,8 @@ from typing import Any
 def use_fewer_system_calls(connection: Any, *, on_green_threads: bool) -> None:
     """Make each read and write of a fresh connection one system call, with the same timeout.
 
-    redis-py's pool polls for unread answers before each command, half of the cost of a short one. There are none:
-    interrupted commands disconnect. Python polls before each read and write; the kernel can enforce the timeout
+    redis-py polls for unread answers before each command, half of the cost of a short one; there are none, because an
+    interrupted command closes its connection. Python polls before each read and write; the kernel enforces the timeout
     instead, except on green threads and TLS.
     """
     connection.can_read = _nothing_unread

@@ -17,7 +17,6 @@ def fits(inventory: Inventory | None, used: int, amount: int) -> bool:
 
 
 def misfit(inventories: Mapping[str, Inventory], used: Mapping[str, int], resources: Mapping[str, int]) -> str | None:
-    """Return the first resource class that does not fit, or None."""
     for resource_class, amount in resources.items():
         if not fits(inventories.get(resource_class), used.get(resource_class, 0), amount):
             return resource_class

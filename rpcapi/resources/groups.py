@@ -42,14 +42,12 @@ class RequestGroup:
 
 
 def freeze(value: Any) -> Any:
-    """Return a copy with tuples instead of lists."""
     if isinstance(value, list):
         return tuple(map(freeze, value))
     return dict(value) if isinstance(value, dict) else value
 
 
 def thaw(value: Any) -> Any:
-    """Return a copy with lists instead of tuples."""
     if isinstance(value, tuple):
         return list(map(thaw, value))
     return dict(value) if isinstance(value, dict) else value

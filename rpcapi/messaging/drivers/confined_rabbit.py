@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """oslo.messaging's RabbitMQ driver with bounded waits and a separate reply exchange.
 
-- Waits: while the broker is down, the stock driver ignores the timeout of calls, and a server with a pending reply
-  cannot stop. Here all waits of callers and replying servers end after the call's timeout or SEND_SECONDS. Listening
-  has no limit, so that servers recover.
-- Replies: the stock driver replies through the default exchange. A user who may write there can put a message into any
-  queue by name, and so command every agent. Here replies go through `gantt-replies`, a topic exchange because the
-  broker checks routing keys only on topic exchanges.
-- Names: the queues `reply.USER.RANDOM` and `TOPIC_fanout.USER.RANDOM` let permissions separate users. The deployment
-  creates the exchanges, because permission to declare an exchange includes permission to delete it.
+While the broker is down, the stock driver ignores the timeout of calls, and a server with a pending reply cannot stop.
+Here all waits but listening end after the call's timeout or SEND_SECONDS.
+
+The stock driver replies through the default exchange. A user who may write there can put a message into any queue by
+name, and so command every agent. Here replies go through `gantt-replies`, a topic exchange because the broker checks
+routing keys on topic exchanges only. User names in queue names let permissions separate users. The deployment creates
+the exchanges, because permission to declare an exchange includes permission to delete it.
 """
 
 import functools
@@ -60,7 +59,6 @@ class ConfinedRabbitDriver(RabbitDriver):
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def connect(self) -> None:
-        """Open a connection for sending; raises MessageDeliveryFailure if no broker accepts it in time."""
         seconds = CONNECT_SECONDS + NEXT_HOST_SECONDS * max(0, len(self._url.hosts) - 1)
         with deadline.limit_wait(seconds), self._get_connection():
             pass
@@ -78,8 +76,7 @@ class ConfinedRabbitDriver(RabbitDriver):
     ) -> Any:
         """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once.
 
-        Raises MessagingTimeout without a reply, MessageDeliveryFailure for an unreachable or refusing broker, and
-        QueueFull or MessageTooLarge at once.
+        QueueFull and MessageTooLarge are raised at once, MessageDeliveryFailure and MessagingTimeout at the deadline.
         """
         if wait_for_reply:
             seconds = rabbit_connection.SEND_SECONDS if timeout is None else timeout
@@ -91,7 +88,6 @@ class ConfinedRabbitDriver(RabbitDriver):
             return super().send(target, ctxt, message, wait_for_reply=wait_for_reply, timeout=limit, **options)
 
     def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
-        """Consume the queues of an RPC server: shared topic, own name, and fan-out."""
         connection = self._get_connection(PURPOSE_LISTEN)
         listener = RabbitListener(self, connection)
         exchange = self._get_exchange(target)
@@ -104,11 +100,9 @@ class ConfinedRabbitDriver(RabbitDriver):
         return PollStyleListenerAdapter(listener, batch_size, batch_timeout)
 
     def dead_letters(self) -> list[DeadLetter] | None:
-        """Return dead letters, newest first; None if the broker keeps none."""
         return rabbit_dead_letters.read(self._get_connection)
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return the waiting messages per topic of this process's servers."""
         topics = sorted(self._shared_topics)
         return rabbit_queues.lengths(self._get_connection, topics) if topics else {}
 

@@ -27,8 +27,7 @@ class BusRefused(BusError):
 class QueueFull(BusError, exceptions.MessageUndeliverable):
     """Raised when a queue is full; nothing was sent.
 
-    Among driver errors, oslo.messaging's RabbitMQ connection passes only MessageUndeliverable to the caller. After any
-    other it closes its channel and logs an unreachable broker.
+    oslo.messaging's RabbitMQ connection passes only MessageUndeliverable on; after other errors it closes its channel.
     """
 
     def __init__(self, queue: str, bound: int) -> None:

@@ -45,18 +45,14 @@ class BusIncoming(RpcIncomingMessage):
         self._on_begin = on_begin
 
     def acknowledge(self) -> None:
-        """Acknowledge the message before it runs.
-
-        Raises MessageExpired, ClaimedElsewhere or MessagingException if it must not run here; oslo.messaging then skips
-        it.
-        """
+        """Acknowledge the message; raises an exception to skip it if it must not run here."""
         self._on_begin(self._delivery)
 
     def requeue(self) -> None:
         """Do nothing: only notification servers requeue."""
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
-        """Send the reply, or a failure if it cannot be serialized. Raises MessageTooLarge."""
+        """Send the reply, or a failure if the reply cannot be serialized. Raises MessageTooLarge."""
         reply_to = self._reply_inbox()
         if reply_to is None:
             return
@@ -68,14 +64,12 @@ class BusIncoming(RpcIncomingMessage):
             self._send(reply_to, wire.WireReply(self.msg_id, failure=serialize_remote_exception(sys.exc_info())))
 
     def heartbeat(self) -> None:
-        """Tell the caller that its call is still running. Raises MessageDeliveryFailure."""
         reply_to = self._reply_inbox()
         if reply_to is not None:
             heartbeat_reply = wire.WireReply(self.msg_id, ending=False)
             self._outbox.send(reply_to, heartbeat_reply, time.monotonic() + (self.client_timeout or 0))
 
     def _reply_inbox(self) -> str | None:
-        """Return the caller's inbox, always one of the authenticated sender."""
         reply_to = self._delivery.request.reply_to
         return reply_to and names.inbox(self._outbox.user, names.process(self._delivery.sender, reply_to))
 
@@ -89,10 +83,7 @@ class BusIncoming(RpcIncomingMessage):
 
 
 class BusListener(Listener):
-    """Listener that stops receiving while `prefetch` requests have not started.
-
-    The process's receiver calls `offer`; executor threads start the requests.
-    """
+    """Listener that stops receiving while `prefetch` requests have not started."""
 
     def __init__(
         self,
@@ -135,7 +126,6 @@ class BusListener(Listener):
         super().stop()
 
     def cleanup(self) -> None:
-        """Requeue requests that never started, after the executor has ended."""
         for tag in self.unacknowledged_tags():
             self._requeue(tag)
 

@@ -7,22 +7,22 @@ SERVER_QUEUES = f"{PREFIX}:server:"
 
 
 def topic_queue(sender: str, exchange: str, topic: str) -> str:
-    """Return the list of bells of a user's requests to any server of a topic."""
+    """Return the list of a user's bells for any server of a topic."""
     return f"{PREFIX}:topic:{sender}:{exchange}:{topic}"
 
 
 def server_queue(sender: str, exchange: str, topic: str, server: str) -> str:
-    """Return the queue of a user's requests to one server; its bells are in the inbox of the server's process."""
+    """Return the queue of a user's requests to one server, whose process has the bells in its inbox."""
     return f"{SERVER_QUEUES}{sender}:{exchange}:{topic}:{server}"
 
 
 def server_process(exchange: str, topic: str, server: str) -> str:
-    """Return the key of the process that reads a server's requests (string)."""
+    """Return the key of the process that reads a server's requests."""
     return f"{PREFIX}:process:{exchange}:{topic}:{server}"
 
 
 def fanout_members(exchange: str, topic: str) -> str:
-    """Return the sorted set of processes with servers of a topic, by time of renewal (Unix seconds)."""
+    """Return the sorted set of a topic's processes by time of renewal (Unix seconds)."""
     return f"{PREFIX}:fanout:{exchange}:{topic}"
 
 
@@ -44,17 +44,17 @@ def is_inbox(queue: str) -> bool:
 
 
 def receipt(queue: str, message_id: str) -> str:
-    """Return the key that exists for RECEIPT_SECONDS after a message arrived in a queue (string)."""
+    """Return the key that exists for RECEIPT_SECONDS after a message arrived."""
     return f"{PREFIX}:receipt:{sender_of(queue)}:{message_id}:{queue.removeprefix(PREFIX)}"
 
 
 def received(user: str) -> str:
-    """Return the hash of messages by delivery tag that a user's processes received but did not acknowledge."""
+    """Return the hash of unacknowledged messages of a user's processes by delivery tag."""
     return f"{PREFIX}:received:{user}"
 
 
 def received_index(user: str) -> str:
-    """Return the sorted set of delivery tags, by time of renewal (Unix seconds)."""
+    """Return the sorted set of the same delivery tags by time of renewal (Unix seconds)."""
     return f"{PREFIX}:received_index:{user}"
 
 

@@ -33,9 +33,9 @@ class Outbox:
     ) -> None:
         """Append to a queue, with retries until `deadline` (monotonic clock).
 
-        A broken connection leaves the outcome unknown: a request is sent again only without its receipt; of duplicate
-        replies the caller reads the first. `process_key` is for messages to one server. Raises MessageTooLarge,
-        QueueFull or BusRefused at once, MessageDeliveryFailure at the deadline.
+        After a broken connection a request is sent again only without its receipt; of duplicate replies the caller
+        reads the first. MessageTooLarge, QueueFull and BusRefused are raised at once, MessageDeliveryFailure at the
+        deadline.
         """
         text = wire.encode(body)
         receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
@@ -51,10 +51,7 @@ class Outbox:
         self.retry(attempt, deadline)
 
     def retry(self, action: Callable[[], T], deadline: float) -> T:
-        """Run `action`, with retries until `deadline` (monotonic clock).
-
-        Raises BusRefused if Redis rejects the command, MessageDeliveryFailure if Redis stays unreachable.
-        """
+        """Run `action` until `deadline` (monotonic clock); raises BusRefused or MessageDeliveryFailure."""
         address, pauses = self.channel.address, self.channel.limits.pauses()
         while True:
             try:
@@ -73,8 +70,8 @@ class Outbox:
     def acknowledge(self, delivery_tag: str) -> bool:
         """Acknowledge a received message; return False if another server has received it.
 
-        Retries end after half a visibility timeout. Until then no other server can receive the message, so after a lost
-        response a missing message means that the first try succeeded.
+        Retries end after half a visibility timeout. Until then no other server can receive the message, so if it is
+        missing after a lost response, it was acknowledged.
         """
         outcome_unknown = False
 
@@ -92,7 +89,7 @@ class Outbox:
         self.channel.publish(inbox, wire.encode(wire.WAKE))
 
     def join(self, targets: Iterable[ListenTarget], process: str) -> None:
-        """Register this process as reader of servers and fan-outs; remove members silent for an inbox's TTL."""
+        """Register this process as reader of servers and fan-outs; remove members that did not renew in time."""
         now, ttl = time.time(), self.channel.limits.reply_ttl
         targets = list(targets)
         with self.channel.client.pipeline(transaction=False) as pipe:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repair of RabbitMQ bindings while a process consumes.
-
-The broker deletes bindings with their exchange, without notice. If the exchange is created again, messages are lost
-while queues and consumers look healthy.
-"""
+"""Repair of RabbitMQ bindings, which the broker deletes with their exchange, without notice."""
 
 import logging
 import random

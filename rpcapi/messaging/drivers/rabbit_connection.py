@@ -49,7 +49,7 @@ class RabbitConnection(Connection):
         return rabbit_tls.parameters(super()._fetch_ssl_params())
 
     def consume(self, timeout: float | None = None) -> None:
-        """Wait for a message, or check the bindings when due."""
+        """Wait for a message, or check the bindings if the check is due."""
         connection = None if self.channel is None else self.channel.connection  # None: closed
         if connection is None or not self._binding_check.is_due:
             super().consume(timeout)
@@ -61,7 +61,7 @@ class RabbitConnection(Connection):
                 LOG.info("Bindings were not checked: %s", error)  # the next call reconnects
 
     def declare_consumer(self, consumer: Consumer) -> None:
-        """Consume a queue on a deployed exchange. Full fan-out queues drop their oldest messages, others refuse."""
+        """Consume a queue. Full fan-out queues drop their oldest messages, others refuse new ones."""
         consumer.exchange = DeployedExchange.of(consumer.exchange)
         # Queues of notifications have no limits, because other software declares them too.
         if not isinstance(consumer.callback, NotificationAMQPListener):
@@ -133,7 +133,7 @@ class RabbitConnection(Connection):
         error_callback: Any = None,
         timeout_is_error: bool = True,
     ) -> Any:
-        """Run `method` until the deadline; raises MessageDeliveryFailure, or at once QueueFull or MessageTooLarge."""
+        """Run `method` until the deadline; QueueFull and MessageTooLarge are raised at once."""
         remaining = deadline.remaining_seconds()
         if remaining is None:
             return super().ensure(method, retry, recoverable_error_callback, error_callback, timeout_is_error)
@@ -165,7 +165,7 @@ class RabbitConnection(Connection):
             )
 
     def on_return(self, exception: Exception, exchange: str, routing_key: str, message: Any) -> None:
-        """Raise MessageUndeliverable for a mandatory message; log the loss of any other."""
+        """Raise MessageUndeliverable for a mandatory message; log any other as dropped."""
         if getattr(self._producer, "is_mandatory", False):
             super().on_return(exception, exchange, routing_key, message)
         rabbit_returns.report_unroutable(exchange, routing_key)
@@ -201,10 +201,10 @@ class RabbitConnection(Connection):
             raise refusal from error
 
     def _replace_channel(self) -> None:
-        """Switch to a new channel for later messages.
+        """Open a new channel for later messages.
 
-        A channel that first published to a quorum queue while the node of its leader was lost is refused until the node
-        returns, even if the queue is not full.
+        A channel that first published while a quorum queue's leader was lost is refused until the leader's node
+        returns.
         """
         try:
             channel = self.connection.channel()

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead letters on RabbitMQ, in one bounded queue that only operators may read.
-
-The broker's definitions create the queue. A broker without the definitions keeps no dead letters.
-"""
+"""Dead letters on RabbitMQ, in one bounded queue from the broker's definitions, which only operators may read."""
 
 import json
 import logging
@@ -37,7 +34,7 @@ def write(connect: Connect, letter: DeadLetter) -> None:
 
 
 def read(connect: Connect) -> list[DeadLetter] | None:
-    """Return the queue's letters, newest first, without removing them; None without the queue."""
+    """Return the queue's letters without removing them, newest first; None without the queue."""
     try:
         with deadline.limit_wait(SECONDS), connect() as context:
             letters: list[DeadLetter] = use_channel(context.connection, _get_letters)

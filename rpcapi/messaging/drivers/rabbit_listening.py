@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listeners of RPC servers on RabbitMQ, with long polls and single replies.
+"""Listeners of RPC servers on RabbitMQ, without the stock driver's short polls.
 
-The stock driver polls for 1, 2, 4, ... ms after each message, in order to acknowledge notifications. RPC messages are
-acknowledged on receipt, so short polls only cost a fifth of an empty call.
+After each message the stock driver polls for 1, 2, 4, ... ms, which only notifications need, and which costs a fifth of
+an empty call.
 """
 
 import logging
@@ -22,15 +22,11 @@ FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 
 
 class PromptIncomingMessage(AMQPIncomingMessage):
-    """Received message whose reply is sent once.
-
-    The stock driver retries for seconds if the caller's reply queue is gone, so dead callers could occupy all threads.
-    """
+    """Received message whose reply is sent once: with retries, dead callers could occupy all threads."""
 
     listener: Any
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
-        """Send the reply; log a loss if the caller's queue is gone. Raises MessageTooLarge."""
         if not self.orig_msg_id:  # a cast
             return
         try:
@@ -54,7 +50,7 @@ class RabbitListener(RpcAMQPListener):
 
     @property
     def is_closing(self) -> bool:
-        """Whether the listener has stopped, so that an accepted message would never run."""
+        """Whether a message accepted now would never run."""
         return bool(self._shutoff.is_set())
 
     @property

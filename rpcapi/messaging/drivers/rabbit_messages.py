@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Receipt of arbitrary messages from RabbitMQ.
 
-The stock driver logs a traceback for an undecodable message and never answers. Here the dispatcher logs one line, and
-answers if the reply fields are readable. Messages are acknowledged before they are decoded, so that a message that
-kills the process is not redelivered.
+The dispatcher logs one line about an undecodable message, and answers if the reply fields are readable. Messages are
+acknowledged before they are decoded, so that a message that kills the process is not redelivered.
 """
 
 import logging
@@ -28,7 +27,7 @@ MAX_REASON = 200  # characters
 
 
 class PeerMessage(RabbitMessage):
-    """Received message. If undecodable, its arguments are replaced by a string with the reason."""
+    """Received message; the arguments of an undecodable one are a string with the reason."""
 
     def __init__(self, raw_message: Any) -> None:
         fields, self.fault = _decode(raw_message)

@@ -19,7 +19,7 @@ Connect = Callable[[], AbstractContextManager[Any]]  # returns oslo.messaging's 
 
 
 def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
-    """Run ``use`` on its own channel, which a refusal closes; raises AccessRefused, NotFound, MessageDeliveryFailure."""
+    """Run ``use`` on a separate channel, because a refusal (AccessRefused, NotFound) closes it."""
     results: list[Any] = []
     refusals: list[Exception] = []
 

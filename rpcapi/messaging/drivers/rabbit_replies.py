@@ -65,7 +65,6 @@ class RabbitReplyWaiter(ReplyWaiter):
             LOG.warning("Dropped a reply from user %r, who was not called; further ones are not logged", user)
 
     def wait(self, msg_id: str, timeout: float | None, call_monitor_timeout: float | None, reply_q: str) -> Any:
-        """Return the server's reply before the context's deadline; raises MessagingTimeout."""
         remaining = deadline.remaining_seconds()
         return super().wait(msg_id, timeout if remaining is None else remaining, call_monitor_timeout, reply_q)
 

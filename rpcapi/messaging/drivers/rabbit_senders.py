@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders authenticated by RabbitMQ.
-
-Every message has the property `user_id`; RabbitMQ refuses any value but the connection's user.
-"""
+"""Senders authenticated by RabbitMQ, which refuses any `user_id` but the connection's user."""
 
 import re
 from typing import Any
@@ -46,7 +43,7 @@ class UserProducer(Producer):
 
 
 def size_refusal(error: amqp.PreconditionFailed) -> MessageTooLarge | None:
-    """Return MessageTooLarge if the broker closed the channel because of a message's size."""
+    """Return an error if the broker closed the channel because of a message's size."""
     sizes = _SIZE_REFUSAL.search(str(error))
     return sizes and MessageTooLarge(int(sizes[1]), int(sizes[2]), "max_message_size of RabbitMQ")
 

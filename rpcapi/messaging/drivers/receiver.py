@@ -21,10 +21,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Receiver(BackgroundLoop):
-    """Reader of a process's inboxes, one per sending user, and of its listeners' queues.
-
-    Any thread may change the set of queues; the receiver's thread applies changes between two reads.
-    """
+    """Reader of a process's inboxes, one per sending user, and of its listeners' queues."""
 
     def __init__(self, channel: BusChannel, outbox: Outbox, on_reply: Callable[[wire.WireReply, str], None]) -> None:
         """``channel`` must not be the outbox's: senders may use up all its connections."""
@@ -60,7 +57,7 @@ class Receiver(BackgroundLoop):
             self.wait()
 
     def refresh_subscriptions(self) -> None:
-        """Interrupt the current read to apply the current set of queues."""
+        """Interrupt the current read, so that the thread applies the current set of queues."""
         with self._condition:
             self._requested_version += 1
         try:
@@ -69,7 +66,6 @@ class Receiver(BackgroundLoop):
             LOG.debug("Bus unreachable; updating queues after reconnecting")
 
     def add(self, listener: BusListener) -> None:
-        """Start reading for a listener; raises BusRefused if Redis denies access."""
         with self._condition:
             self._listeners.append(listener)
         try:
@@ -111,7 +107,6 @@ class Receiver(BackgroundLoop):
                 )
 
     def queue_topics(self) -> dict[str, str]:
-        """Return the topic of each topic queue of this process's servers."""
         with self._condition:
             targets = [listener.listen_target for listener in self._listeners]
         return {queue: target.topic for target in targets for queue in target.topic_queues}
@@ -177,7 +172,6 @@ class Receiver(BackgroundLoop):
                 pass
 
     def _renew(self) -> None:
-        """Renew this process's messages and fan-out memberships; requeue messages of dead receivers."""
         with self._condition:
             listeners = list(self._listeners)
         if listeners:
@@ -216,7 +210,6 @@ class Receiver(BackgroundLoop):
             raise failure
 
     def _receive_body(self, queue: str, listener: BusListener) -> bool:
-        """Receive the oldest request of a queue; return whether the queue had a request."""
         claim = self._channel.claim(queue)
         if claim is not None:
             tag, text = claim
@@ -237,7 +230,6 @@ class Receiver(BackgroundLoop):
     def _hand_over(
         self, sender: str, body: wire.WireRequest | wire.WireReply, tag: str | None, listener: BusListener | None
     ) -> None:
-        """Pass a request to its queue's listener, or an inbox message to its callers or listeners."""
         is_request = isinstance(body, wire.WireRequest) and body.fanout is None
         if is_request == (listener is None):
             raise MessageForeign("inboxes take replies and fan-out requests, queues take other requests")

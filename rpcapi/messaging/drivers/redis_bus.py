@@ -2,8 +2,7 @@
 """oslo.messaging driver `gantt+redis`: RPC over a Redis server.
 
 Requests wait in lists, and stay recorded as received until a server starts them. Replies and fan-out requests go to
-inboxes of processes. Redis authenticates the user named in a list's key as the only sender. The data of dead processes
-expires. The server stores nothing on disk: after a restart queued messages are lost and callers time out.
+inboxes of processes. The server stores nothing on disk: a restart loses queued messages, and callers time out.
 """
 
 import functools
@@ -59,7 +58,6 @@ class RedisBusDriver(BaseDriver):
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def connect(self) -> None:
-        """Open a connection for sending, with time for a restarting server. Raises like Outbox.retry."""
         self._outbox.retry(self._outbox.channel.client.ping, time.monotonic() + CONNECT_SECONDS)
 
     def send(
@@ -76,8 +74,8 @@ class RedisBusDriver(BaseDriver):
     ) -> Any:
         """Call if `wait_for_reply`, otherwise cast; `retry` 0 tries a cast once.
 
-        Raises MessagingTimeout for a call without a reply in time, MessageDeliveryFailure for a cast on an unreachable
-        bus, and BusError if the bus refuses the message.
+        Raises MessagingTimeout for a call, MessageDeliveryFailure for a cast, or BusError if the bus refuses the
+        message.
         """
         if wait_for_reply:
             return self._call(target, ctxt, message, timeout, call_monitor_timeout)
@@ -130,7 +128,7 @@ class RedisBusDriver(BaseDriver):
                 LOG.warning("Fan-out of %s dropped for a process that stopped reading: %s", target.topic, error)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
-        """Listen to the topic, name and fan-outs of a server; waits for no connection. Raises ServerListenError."""
+        """Listen for a server; returns while Redis is unreachable. Raises ServerListenError if it denies access."""
         listener = BusListener(
             ListenTarget.of(target, self._exchange(target)),
             self._outbox,
@@ -146,11 +144,10 @@ class RedisBusDriver(BaseDriver):
         return listener
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        """Return dead letters, newest first; an operator gets those of all users. Raises like Outbox.retry."""
+        """Return dead letters, newest first; an operator gets those of all users."""
         return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return the waiting messages per topic of this process's servers. Raises like Outbox.retry."""
         topics = self._receiver.queue_topics()
         waiting = dict.fromkeys(topics.values(), 0)
         queues = list(topics)
@@ -162,7 +159,6 @@ class RedisBusDriver(BaseDriver):
     def send_notification(
         self, target: Target, ctxt: Any, message: Any, version: float, retry: int | None = None
     ) -> None:
-        """Raise NotificationsUnsupported."""
         raise errors.NotificationsUnsupported(
             "The embedded bus carries RPC only. Point [oslo_messaging_notifications] transport_url at RabbitMQ, "
             "or set its driver to noop."
@@ -171,7 +167,6 @@ class RedisBusDriver(BaseDriver):
     def listen_for_notifications(
         self, targets_and_priorities: Any, pool: Any, batch_size: int, batch_timeout: float | None
     ) -> BusListener:
-        """Raise NotificationsUnsupported."""
         raise errors.NotificationsUnsupported("The embedded bus carries RPC only, no notifications.")
 
     def cleanup(self) -> None:

@@ -3,9 +3,8 @@
 
 A blocking read loses the popped entry if its connection breaks. So a queue has two lists: a receiver pops a wake-up
 token ("bell") from the first, then a script atomically moves the oldest body of the second to the received messages.
-Lost bells are replaced. The bells of one server's queue name the queue and go to the inbox of the server's process,
-because a process with hundreds of servers can block on a few lists only. Replies and fan-out requests are in the inbox
-itself.
+Lost bells are replaced. The bells of one server's queue are in the inbox of the server's process, because a process
+with hundreds of servers can block on a few lists only. Replies and fan-out requests are in the inbox itself.
 """
 
 import logging
@@ -59,7 +58,6 @@ class BusLimits:
     max_message_bytes: int
 
     def pauses(self) -> Iterator[float]:
-        """Yield the pauses between attempts to connect."""
         pause = self.reconnect_backoff
         while True:
             yield min(pause, self.reconnect_backoff_max)
@@ -70,7 +68,6 @@ class BusChannel:
     """Commands on a shared, lazy pool; every list expires. Raises CONNECTION_ERRORS while Redis is unreachable."""
 
     def __init__(self, address: RedisAddress, limits: BusLimits) -> None:
-        """Raise BadConfiguration if the bus has no such user."""
         self.address = address
         self.limits = limits
         self.user = bus_users.user_of(address.username)
@@ -84,10 +81,7 @@ class BusChannel:
         return self.client.register_script((LUA / f"{verb}.lua").read_text(encoding="utf-8"))
 
     def publish(self, queue: str, text: str, process_key: str | None = None, receipt: str | None = None) -> None:
-        """Append to a queue or inbox; raises QueueFull or MessageTooLarge.
-
-        `process_key` has the process that reads a server's queue; key `receipt` exists for a while after the arrival.
-        """
+        """Append to a queue or inbox, and set key `receipt`. Raises QueueFull or MessageTooLarge."""
         limits = self.limits
         if names.is_inbox(queue):
             key, entry, ttl = queue, text.encode(), limits.reply_ttl
@@ -161,7 +155,7 @@ class BusChannel:
         self._restore_received("", delivery_tag)
 
     def restore_abandoned(self) -> None:
-        """Requeue up to 100 messages past their visibility timeout; too many redeliveries make a dead letter."""
+        """Requeue up to 100 messages past their visibility timeout, or bury them after MAX_REDELIVERIES."""
         self._restore_received(time() - self.limits.visibility_timeout, "")
 
     def _restore_received(self, until: float | str, tag: str) -> None:
@@ -193,7 +187,7 @@ class BusChannel:
 
 
 def _pool(address: RedisAddress, limits: BusLimits) -> redis.BlockingConnectionPool:
-    """Return a pool in which bursts of senders wait for a connection."""
+    """Return a blocking pool: bursts of senders wait for a connection."""
     options: dict[str, Any] = {"connection_class": redis.UnixDomainSocketConnection}
     if not address.socket:
         options = {"connection_class": redis.Connection, "socket_connect_timeout": limits.socket_timeout}

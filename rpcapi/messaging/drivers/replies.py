@@ -30,7 +30,7 @@ class PendingReplies:
 
     @contextmanager
     def register(self, request_id: str, is_responder: IsResponder) -> Iterator["queue.Queue[wire.WireReply]"]:
-        """Yield the queue of a request's replies, only those of users that satisfy the predicate."""
+        """Yield a queue of the request's replies from users that satisfy the predicate."""
         reply_queue: queue.Queue[wire.WireReply] = queue.Queue()
         with self._lock:
             self._queues[request_id] = reply_queue, is_responder
@@ -54,10 +54,7 @@ class PendingReplies:
     def wait(
         self, reply_queue: "queue.Queue[wire.WireReply]", description: str, deadline: float, monitor: float | None
     ) -> Any:
-        """Return the call's result; raises the server's exception or MessagingTimeout.
-
-        `deadline` is in monotonic seconds; `monitor` limits the seconds without a heartbeat.
-        """
+        """Return the call's result, or raise its exception; waits at most ``monitor`` seconds for a heartbeat."""
         while True:
             now = time.monotonic()
             wait_until = deadline if monitor is None else min(deadline, now + monitor)

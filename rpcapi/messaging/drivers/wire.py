@@ -25,12 +25,10 @@ def new_id() -> str:
 
 @dataclass(frozen=True)
 class WireRequest:
-    """One call or cast.
+    """One call or cast, which expires at a Unix time in seconds.
 
-    - ``expires_at``: Unix time in seconds.
-    - ``reply_to``: Random part of the caller's process name.
-    - ``monitor``: Seconds without a heartbeat after which the caller gives up.
-    - ``fanout``: Key of the fan-out's members.
+    ``reply_to`` is the random part of the caller's process name; after ``monitor`` seconds without a heartbeat the
+    caller gives up. ``fanout`` is the key of a fan-out's members.
     """
 
     ctxt: dict[str, Any]
@@ -66,9 +64,7 @@ def encode(body: WireRequest | WireReply) -> str:
 
 
 def decode(text: bytes) -> WireRequest | WireReply:
-    """Decode a message; raises MessageForeign.
-
-    If only the arguments are undecodable, a string replaces the message, so that the dispatcher answers with an error.
+    """Decode a message, with a string for undecodable arguments, which the dispatcher rejects. Raises MessageForeign.
     """
     try:
         fields = jsonutils.loads(text)
@@ -106,7 +102,6 @@ def _foreign(error: Exception) -> MessageForeign:
 
 
 def _is_valid_request(request: WireRequest) -> bool:
-    """Return whether the bus can deliver the request; the dispatcher checks context and message."""
     expires_at, reply_to, fanout = request.expires_at, request.reply_to, request.fanout
     return (
         _is_text(request.id, MAX_ID)

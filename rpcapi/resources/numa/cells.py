@@ -25,25 +25,20 @@ def count_pages(size_kb: int, amount_mb: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HostCell:
-    """NUMA cell of a host and its usage.
-
-    ``path`` is its provider, relative to the node; ``threads`` the CPUs per core; ``pinned`` the dedicated CPUs in use.
-    ``pages`` and ``used_pages`` are numbers of huge pages by size in kB.
-    """
+    """NUMA cell of a host and its usage. Huge pages are counted by size in kB."""
 
     id: int
-    path: str
+    path: str  # provider of the cell, relative to the node
     socket: int = 0
     cores: tuple[tuple[int, ...], ...] = ()  # dedicated CPUs (for pinned guests) by core
     shared: frozenset[int] = frozenset()  # CPUs of floating guests
-    threads: int = 1
+    threads: int = 1  # CPUs per core
     pinned: frozenset[int] = frozenset()
     pages: Mapping[int, int] = field(default_factory=dict)
     used_pages: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def free(self) -> list[tuple[int, ...]]:
-        """Dedicated CPUs without a pinned guest, by core."""
         cores = (tuple(cpu for cpu in core if cpu not in self.pinned) for core in self.cores)
         return [core for core in cores if core]
 
@@ -93,7 +88,6 @@ class HostCell:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "HostCell":
-        """Build from the mapping of ``as_dict``; raises KeyError, TypeError or ValueError."""
         return cls(
             int(fields["id"]),
             str(fields["path"]),

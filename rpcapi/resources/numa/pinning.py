@@ -22,10 +22,7 @@ class ThreadPolicy(StrEnum):
 def choose_cpus(
     free: Sequence[Core], threads: int, count: int, policy: ThreadPolicy = ThreadPolicy.PREFER
 ) -> tuple[int, ...] | str:
-    """Return ``count`` of the ``free`` CPUs (by core) in the guest's order, or a refusal reason.
-
-    Best fit: the fullest cores that suffice come first, so that idle cores stay idle.
-    """
+    """Return ``count`` free CPUs in the guest's order, or a refusal reason. Best fit keeps idle cores idle."""
     if policy is ThreadPolicy.ISOLATE and threads > 1:
         return THREADS
     if policy is ThreadPolicy.REQUIRE and threads <= 1:
@@ -42,9 +39,9 @@ def choose_cpus(
 
 
 def _choose_evenly(free: Sequence[Core], cpus_per_core: int, count: int, strict: bool) -> tuple[int, ...] | None:
-    """Return ``cpus_per_core`` CPUs of each core and the remainder of one more; None if impossible.
+    """Return ``cpus_per_core`` CPUs of each core and the remainder of one more core; None if impossible.
 
-    If ``strict``, the last core too needs ``cpus_per_core`` free CPUs.
+    If ``strict``, that core too needs ``cpus_per_core`` free CPUs.
     """
     whole, remainder = divmod(count, cpus_per_core)
     cores = sorted((core for core in free if len(core) >= cpus_per_core), key=_free_count)

@@ -27,7 +27,7 @@ class GuestCell:
 
 @dataclass(frozen=True, slots=True)
 class GuestTopology:
-    """NUMA topology of a guest from RequestSpec.numa; without cells there are no requirements."""
+    """NUMA topology of a guest; without cells there are no requirements."""
 
     cells: tuple[GuestCell, ...] = ()
     cpu_policy: str = "shared"
