@@ -60,7 +60,7 @@ def set_rabbit_defaults(conf: cfg.ConfigOpts) -> None:
 
 
 # Queues are transient: senders retry messages that a broker's restart loses. `amqp_durable_queues` would keep them, at
-# three times the latency of a call.
+# three times the latency of a call, and `rabbit_quorum_queue` when a cluster loses a node. All processes need the same.
 RABBIT_DEFAULTS: dict[str, Any] = {
     "rabbit_qos_prefetch_count": 8,  # the default is unlimited: a paused worker would receive the whole queue
     "heartbeat_timeout_threshold": 20,

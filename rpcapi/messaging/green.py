@@ -29,7 +29,7 @@ def _isolate_request_contexts() -> None:
 
 
 def _end_joins_at_their_timeout() -> None:
-    """Make ``Thread.join`` return at its timeout, where eventlet raises Timeout since Python 3.13."""
+    """Make ``Thread.join`` return at its timeout: since Python 3.13 eventlet raises its own Timeout."""
     import eventlet  # noqa: PLC0415 - see patch
     from eventlet.green import thread  # noqa: PLC0415 - see patch
 

@@ -12,7 +12,7 @@ from rpcapi import errors
 
 
 class GanttObjectRegistry(base.VersionedObjectRegistry):
-    pass
+    """Registry of gantt's versioned objects."""
 
 
 class GanttObject(base.VersionedObject):
@@ -190,4 +190,4 @@ class Column:
 
 
 class ColumnField(Column, ListField):
-    pass
+    """Column of elements of one plain type."""

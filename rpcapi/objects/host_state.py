@@ -10,6 +10,8 @@ from rpcapi.objects import base
 class HostState(base.GanttObject):
     """Document of a host. An update names the version that it read, 0 for a new document.
 
+    ``partition`` None means the partition of the host.
+
     - Namespace ``compute``, per node: inventories with capacity, used, traits, availability_zone, metrics.
     - Namespace ``service``, per service host: binary, enabled, disabled_reason, alive, last_report_ms, audited,
       clock_offset_ms (the host's clock minus the store's; None below 5 s), rpc_versions (by topic, of the oldest

@@ -9,7 +9,7 @@ from rpcapi.objects.selections import Selections
 
 
 class SpecColumn(base.Column, fields.ListOfObjectsField):
-    pass
+    """Column of request specs."""
 
 
 @base.GanttObjectRegistry.register

@@ -44,7 +44,7 @@ class _PrimaryConnection(redis.Connection):
 
 
 class _PrimaryTlsConnection(_PrimaryConnection, tls.TlsConnection):
-    pass
+    """Connection to the primary over TLS."""
 
 
 def is_not_primary(error: redis.RedisError) -> bool:

@@ -12,7 +12,7 @@ _DEADLINE: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 @contextmanager
 def limit_wait(seconds: float) -> Iterator[None]:
-    """Set the context's deadline to `seconds` from now, unless it is sooner."""
+    """Set the context's deadline to `seconds` from now, unless the current one is sooner."""
     previous_deadline, new_deadline = _DEADLINE.get(), time.monotonic() + seconds
     token = _DEADLINE.set(new_deadline if previous_deadline is None else min(new_deadline, previous_deadline))
     try:

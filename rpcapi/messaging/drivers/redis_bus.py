@@ -128,7 +128,7 @@ class RedisBusDriver(BaseDriver):
                 LOG.warning("Fan-out of %s dropped for a process that stopped reading: %s", target.topic, error)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
-        """Listen for a server; returns while Redis is unreachable. Raises ServerListenError if it denies access."""
+        """Listen for a server, even while Redis is unreachable. Raises ServerListenError if Redis denies access."""
         listener = BusListener(
             ListenTarget.of(target, self._exchange(target)),
             self._outbox,
@@ -139,7 +139,7 @@ class RedisBusDriver(BaseDriver):
         try:
             self._receiver.add(listener)
         except errors.BusRefused as error:
-            # oslo.messaging means to convert driver errors itself, but fails.
+            # oslo.messaging should convert driver errors itself, but its code for that is broken.
             raise ServerListenError(target, error) from error
         return listener
 

@@ -64,8 +64,7 @@ def encode(body: WireRequest | WireReply) -> str:
 
 
 def decode(text: bytes) -> WireRequest | WireReply:
-    """Decode a message, with a string for undecodable arguments, which the dispatcher rejects. Raises MessageForeign.
-    """
+    """Decode a message; undecodable arguments become a string, which the dispatcher rejects. Raises MessageForeign."""
     try:
         fields = jsonutils.loads(text)
     except (ValueError, RecursionError) as error:
