@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Store interface, implemented by every backend and checked by one shared test suite."""
+"""Interface of all store backends, which must pass one shared test suite."""
 
 from typing import Unpack
 
@@ -27,11 +27,11 @@ class Store(
     """Host state, claims and log of one partition.
 
     Every verb is atomic and idempotent: a repeated call changes nothing and returns the recorded answer. Times are
-    partition time. Rejections are return values.
+    partition time. Refusals are return values.
 
     Raises:
-        StoreUnavailable: from every verb, if the store does not answer or cannot serve.
-        StoreFull: for a new claim, pin, host or document while its collection is full.
+        StoreUnavailable: from every verb, if the server does not answer or cannot serve.
+        StoreFull: from verbs that would add a claim, pin, host or document to a full collection.
     """
 
     def __init__(self, partition: str, **options: Unpack[StoreOptions]) -> None:

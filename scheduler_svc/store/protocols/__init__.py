@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs of a store by concern, so that each consumer depends on a narrow protocol.
+"""Verbs of a store, split by concern so that each caller depends on a narrow protocol.
 
-A verb validates its arguments and the store's bounds, then runs its function in scheduler_svc.store.verbs or a script.
+Each verb checks its arguments and the store's bounds, then runs its function in scheduler_svc.store.verbs or a script.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of agents, and the audits that verify them."""
+"""Claims of agents, and audits that reconcile them with guests."""
 
 import abc
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from scheduler_svc.store.verbs import audit as auditing
 from scheduler_svc.store.verbs import ending, fencing, moves, queries
 from scheduler_svc.store.verbs import prepare as preparing
 
-NOT_STORED = frozenset({Answer.UNKNOWN, Answer.CLOSED})  # answers of ``find`` without claim or tombstone
+NOT_STORED = frozenset({Answer.UNKNOWN, Answer.CLOSED})  # answers of ``find`` for an attempt without claim or tombstone
 
 
 class ClaimQueries(VerbRunner, Protocol):
@@ -30,7 +30,10 @@ class ClaimQueries(VerbRunner, Protocol):
         marker: str | None = None,
         limit: int = 1000,
     ) -> tuple[list[Claim], str | None]:
-        """Return a page of live claims by node and consumer, and the next marker; ``host``: service host or node."""
+        """Return a page of live claims, sorted by node and consumer, and the next marker.
+
+        ``host`` selects the claims of a service host or node; ``consumer`` those of an instance or migration.
+        """
         for name in (host, consumer):
             if name is not None:
                 validation.check_name(name)
@@ -38,39 +41,38 @@ class ClaimQueries(VerbRunner, Protocol):
         return self._run(queries.page, host, consumer, marker=marker, limit=limit)
 
     def prepared_claims(self, limit: int = 1000) -> list[Claim]:
-        """Return the prepared claims by deadline, without overdue claims on hosts that must audit."""
+        """Return up to ``limit`` prepared claims, earliest deadline first, without parked claims."""
         validation.check_page(limit)
         return self._run(queries.prepared, limit)
 
     def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        """Look up at most MAX_REFS claims.
+        """Look up at most MAX_REFS claims. Overdue claims on open hosts end.
 
-        Returns for each PREPARED or CONFIRMED with its node; its end; CONFLICT with the node of a later live attempt;
-        CLOSED if a host must audit first or the consumer has unverified claims; or UNKNOWN. Overdue claims on open
-        hosts end.
+        Returns for each claim PREPARED or CONFIRMED with its node; its end; CONFLICT with the node of a later live
+        attempt; CLOSED if a host must audit first or the consumer has unverified claims; otherwise UNKNOWN.
         """
         validation.check_refs(refs)
         return self._run(ending.find_all, refs)
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Return the number of a server group's live claims per node. A hint: ``prepare`` checks again."""
+        """Return {node: number of the server group's live claims}. Only a hint: ``prepare`` checks again."""
         validation.check_name(group_id)
         return self._run(queries.group_hosts, group_id)
 
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
-        """Return the node of each consumer that has a live claim. Accepts at most MAX_REFS consumers."""
+        """Return {consumer: node} for consumers with a live claim. Accepts at most MAX_REFS consumers."""
         validation.check_consumers(consumers)
         return self._run(queries.hosts_of, consumers)
 
     def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
-        """Return the source node of each consumer that moves as a member of the group; ``group_hosts`` counts it."""
+        """Return {consumer: source node} for consumers whose move's source ``group_hosts`` counts in the group."""
         validation.check_consumers(consumers)
         validation.check_name(group_id)
         return self._run(queries.sources_of, consumers, group_id)
 
     @abc.abstractmethod
     def clock_lead(self) -> int:
-        """Return the server's clock minus partition time in ms, for display; it changes when the clock steps."""
+        """Return the server's clock minus partition time in ms. For display only: it changes when the clock steps."""
 
     @abc.abstractmethod
     def verify(self) -> Verification:
@@ -81,25 +83,25 @@ class ClaimVerbs(ClaimQueries, Protocol):
     """Changes of claims."""
 
     def accepts_claims(self) -> bool:
-        """Return whether new claims are accepted, as far as this process knows. Sends nothing to the store."""
+        """Return whether claims and tombstones are below their limits, by the last measurement of this process."""
         return not (self.bounds.is_full(CLAIMS) or self.bounds.is_full(TOMBSTONES))
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Prepare a claim for every intent of the batch, or for none. Overdue claims use no capacity.
 
-        Accepts at most MAX_INTENTS intents, MAX_CANDIDATES candidates per intent, MAX_BATCH_CANDIDATES in all.
+        Accepts at most MAX_INTENTS intents, MAX_CANDIDATES candidates per intent and MAX_BATCH_CANDIDATES per batch.
         """
         validation.check_batch(batch)
         if not self.accepts_claims() and self._may_add_claims(batch):
             self.bounds.check(CLAIMS, TOMBSTONES)
         while (answer := self._run(preparing.prepare, batch, self.options["decision_bytes"])) is None:
-            pass  # each step expires a limited number of claims
+            pass  # None: the call only expired a limited number of overdue claims
         return answer
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Prepare batches in order; return for each its answer, or the error that ``prepare`` would raise.
+        """Prepare batches in order. Returns for each batch the answer of ``prepare``, or the error that it raises.
 
-        With ``log_after``, may also return up to CARRIED_ENTRIES log entries after this position. Raises
+        With ``log_after``, the result may include up to CARRIED_ENTRIES log entries after that position. Raises
         StoreUnavailable if it is unknown which batches were prepared.
         """
         if self.accepts_claims():
@@ -123,12 +125,12 @@ class ClaimVerbs(ClaimQueries, Protocol):
     def confirm(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         """Confirm prepared claims of service host ``host``, each independently.
 
-        Returns for each claim CONFIRMED (also if it was before), EXPIRED, ABORTED, RELEASED, UNKNOWN, FOREIGN, or
+        Returns for each claim CONFIRMED (also if it already was), EXPIRED, ABORTED, RELEASED, UNKNOWN, FOREIGN, or
         CLOSED: the host must audit first, or another host reports an unverified claim of the consumer.
 
         ``host_uuid``, here and in ``abort``, ``release`` and ``audit``, is the uuid of the calling agent's state
-        folder, "" if it has none; None for other callers, which are not checked. Raises HostIdentityConflict if another
-        folder owns the host's name.
+        folder, or "" if the folder has none. None, for callers that are not agents, skips the check. Raises
+        HostIdentityConflict if a different folder owns the host's name.
         """
         validation.check_service_host(host)
         validation.check_refs(refs)
@@ -144,42 +146,42 @@ class ClaimVerbs(ClaimQueries, Protocol):
     ) -> list[ClaimResult]:
         """Abort prepared claims, each independently. With ``host``, a claim on another service host answers FOREIGN.
 
-        ``destinations`` has per claim the only service host that may have received a build of the consumer: "" for
-        none, None for any. Defaults to ``host``.
+        ``destinations`` names per claim the only service host that may have received a build of the consumer: "" for
+        no host, None for any host. Defaults to ``host``.
 
         Returns for each claim its end (ABORTED, EXPIRED or RELEASED), CONFIRMED (not ended), CLOSED (its host must
-        audit first) or UNKNOWN. UNKNOWN leaves a tombstone, so that a delayed prepare of the attempt is refused. An
-        unknown claim is CLOSED while its destination must still audit, because the store may have forgotten it. A
-        prepared claim on a host other than its destination ends without an audit.
+        audit first) or UNKNOWN. UNKNOWN leaves a tombstone, so that a delayed ``prepare`` of the attempt is refused.
+        An unknown claim is CLOSED until its destination has audited, because the store may have forgotten the claim.
+        A prepared claim on a host other than its destination ends without an audit.
         """
         destinations = validation.check_abort(refs, host, destinations)
         return self._run(ending.abort_all, refs, host, destinations, host_uuid=host_uuid)
 
     def release(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
-        """Release prepared or confirmed claims of service host ``host``.
+        """Release prepared or confirmed claims of service host ``host``, each independently.
 
-        Returns for each claim RELEASED, its earlier end, or FOREIGN. A claim that never existed also returns RELEASED
-        and leaves a tombstone.
+        Returns for each claim RELEASED, its earlier end, or FOREIGN. A claim that never existed is also RELEASED, and
+        leaves a tombstone.
         """
         validation.check_service_host(host)
         validation.check_refs(refs)
         return self._run(ending.end_all, "release", host, refs, host_uuid=host_uuid)
 
     def begin_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
-        """Turn confirmed claims into sources of migrations. Each keeps its identity; sums do not change.
+        """Turn confirmed claims into sources of migrations. Their identities and the sums do not change.
 
-        Returns for each claim CONFIRMED, also if it already is that source; ENDED if the migration has ended; CONFLICT
-        if the claim is the destination of a move, or the migration has another source; otherwise the answer of
-        ``find``.
+        Returns for each claim CONFIRMED (also if it already is the migration's source); ENDED if the migration has
+        ended; CONFLICT if the claim is the destination of a move, or the migration has a different source; otherwise
+        the answer of ``find``.
         """
         validation.check_moves(refs, migrations)
         return self._run(moves.change_all, "begin_moves", refs, migrations)
 
     def end_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
-        """Turn sources of migrations back into their instances' only claims, and end the migrations.
+        """End migrations and turn their sources back into their instances' only claims.
 
-        Returns for each claim CONFIRMED, also if it is not a source; CONFLICT with the destination's host while that
-        claim is live; otherwise the answer of ``find``.
+        Returns for each claim CONFIRMED (also if it is not a source); CONFLICT with the destination's node while the
+        destination's claim is live; otherwise the answer of ``find``.
         """
         validation.check_moves(refs, migrations)
         return self._run(moves.change_all, "end_moves", refs, migrations)
@@ -202,22 +204,21 @@ class ClaimAudits(VerbRunner, Protocol):
         In the host's first audit of an epoch, unless it was fenced, its guests are the truth:
 
         - A confirmed claim that the store lost is re-asserted; excess is flagged.
-        - An attempt later than the live one proves that the live one ended, unless the live one's host reported it in
-          this epoch.
+        - An attempt later than the consumer's live claim proves that the live claim ended, unless the live claim's
+          host reported it in this epoch.
 
         In any audit:
 
-        - Any other confirmed attempt that the store does not know, or knows on another host, is UNVERIFIED. It uses
-          capacity of its host and counts for its group, but is not its consumer's claim and ends no other. It stays
-          until it is vouched for, released or no longer reported; until then no attempt of its consumer is prepared or
-          confirmed.
+        - Any other confirmed attempt that the store does not know, or knows on a different host, is UNVERIFIED. It
+          uses capacity of its host and counts in its group, but is not its consumer's claim and ends no other claim.
+          Until it is vouched for, released or no longer reported, no attempt of its consumer is prepared or confirmed.
         - An ended claim stays ended; the answer says so.
         - A prepared claim of an earlier epoch is aborted: the store may have forgotten an abort.
         - A confirmed or unverified claim that is not reported is an orphan, and is released after ``grace_ms``.
 
-        Returns one ClaimResult per reported claim, in order. If ``epoch`` is not the store's, nothing is opened and
-        there are no results: the agent audits again in the returned epoch. Raises UnknownHost if ``host`` never
-        reported: once opened, it would be awaited in each new epoch.
+        Returns one ClaimResult per reported claim, in order. If ``epoch`` is not the store's, the host is not opened
+        and there are no results: the agent must audit again in the returned epoch. Raises UnknownHost if ``host`` never
+        reported, because an opened host is awaited in every new epoch.
         """
         validation.check_service_host(host)
         validation.check_running(host, running)
@@ -225,26 +226,26 @@ class ClaimAudits(VerbRunner, Protocol):
         return self._run(auditing.audit, host, epoch, running, grace_ms=grace_ms, host_uuid=host_uuid)
 
     def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        """Turn unverified claims of ``host`` into confirmed ones: the conductors' records name these attempts.
+        """Turn unverified claims of ``host`` into confirmed ones, because the conductors' records name these attempts.
 
-        Returns for each claim CONFIRMED (also if it was before), its end, UNKNOWN if it is not unverified on that host,
-        or CONFLICT if a later attempt is live, if the host of another attempt reported it in this epoch, or if shared
-        providers of other hosts lack the capacity.
+        Returns for each claim CONFIRMED (also if it already was), its end, or UNKNOWN if it is not unverified on that
+        host. Returns CONFLICT if a later attempt is live, if the live attempt's own host reported it in this epoch, or
+        if shared providers of other hosts lack the capacity.
         """
         validation.check_service_host(host)
         validation.check_refs(refs)
         return self._run(auditing.vouch_all, host, refs)
 
     def fence(self, host: str, token: str, *, force: bool = False, replace: bool = False) -> int:
-        """Release all claims of service host ``host``, which an operator declares dead. Return their number.
+        """Release all claims of service host ``host``, which an operator declares lost. Returns their number.
 
         Tombstones remain: if the agent comes back, its audit answers that the claims were fenced, and it stops the
-        guests. The host is no longer awaited, and takes claims again after its next audit. A later epoch awaits it only
-        if it still counted as alive: the store may have forgotten its return.
+        guests. The host is no longer awaited, and accepts claims again after its next audit. A later epoch awaits the
+        host only if it counted as alive, because the store may have forgotten its return.
 
         ``token`` makes the fence idempotent while tombstones are kept: a repeated call returns the first result.
-        ``replace`` declares the machine gone for good: an agent with another state folder may register. Raises
-        UnknownHost, and HostIsUp for a live host unless ``force``.
+        ``replace`` declares the machine gone for good, so that an agent with a different state folder may register.
+        Raises UnknownHost, and HostIsUp for a live host unless ``force``.
         """
         validation.check_service_host(host)
         validation.check_name(token)

@@ -20,20 +20,20 @@ class HostStateStore(VerbRunner, Protocol):
     """Documents of host state, by namespace and name."""
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
-        """Return (version, document); raises UnknownHost, UnknownNamespace."""
+        """Return (version, document). Raises UnknownHost for a missing document, and UnknownNamespace."""
         validation.check_name(name)
         external = self._find_external(namespace)
         return self._read(states.get_state, namespace, name) if external is None else external.get(namespace, name)
 
     def find_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
-        """Return (version, document), or (0, {}) if there is none; raises UnknownNamespace."""
+        """Return (version, document), or (0, {}) for a missing document. Raises UnknownNamespace."""
         try:
             return self.get_state(namespace, name)
         except errors.UnknownHost:
             return 0, {}
 
     def list_state(self, namespace: str, marker: str | None = None, limit: int = 1000) -> Page[namespaces.StateRow]:
-        """Return a page of (name, version, document) by name, and the next marker."""
+        """Return a page of (name, version, document), sorted by name, and the next marker."""
         validation.check_page(limit, marker)
         external = self._find_external(namespace)
         if external is None:
@@ -41,12 +41,14 @@ class HostStateStore(VerbRunner, Protocol):
         return external.page(namespace, marker, limit)
 
     def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
-        """Replace the document recorded at ``version`` (0 if there is none); return its new version.
+        """Replace the document stored at ``version`` (0: no document) and return its new version.
 
-        Does nothing if the stored document equals ``document``, whatever its version. In ``service``, only ``enabled``,
-        ``disabled_reason`` and reported versions of a known service can be set (else UnknownHost). Documents in
-        ``compute`` belong to agents: InvalidRequest. ``document`` is plain JSON of at most MAX_STATE bytes; the caller
-        checks its content. Raises VersionConflict, UnknownNamespace.
+        Does nothing if the stored document equals ``document``, whatever its version. ``document`` is plain JSON of at
+        most MAX_STATE bytes; the caller checks its content. In ``service``, only ``enabled``, ``disabled_reason`` and
+        the reported RPC versions of a known service can be set.
+
+        Raises VersionConflict, UnknownNamespace, UnknownHost for an unknown service, and InvalidRequest for
+        ``compute``, whose documents only agents may write.
         """
         validation.check_name(name)
         external = self._find_external(namespace)
@@ -60,7 +62,7 @@ class HostStateStore(VerbRunner, Protocol):
         return self._run(states.put_state, namespace, name, version, document)
 
     def delete_state(self, namespace: str, name: str, version: int) -> None:
-        """Delete the document recorded at ``version``, if there is one.
+        """Delete the document stored at ``version``; do nothing if there is no document.
 
         Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service`` (see ``remove``).
         """
@@ -73,7 +75,7 @@ class HostStateStore(VerbRunner, Protocol):
             external.delete(namespace, name, version)
 
     def _find_external(self, namespace: str) -> "MemcachedStates | None":
-        """Return the external server of the namespace's documents, or None; raises UnknownNamespace."""
+        """Return the memcached server of the namespace's documents, or None. Raises UnknownNamespace."""
         namespaces.check(namespace, self._declared)
         return self.external.server_of(namespace) if self.external is not None else None
 
@@ -84,18 +86,19 @@ class HostReportStore(HostStateStore, Protocol):
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         """Apply a service host's report and count it as a heartbeat.
 
-        The nodes are already validated, and each inventory has its ``capacity``. Only actual changes are logged.
+        The caller has validated the nodes and computed the ``capacity`` of each inventory. Only actual changes are
+        logged.
 
-        - A registration gets a new incarnation, which never repeats. Agents that register alternately mark the service
-          as a duplicate identity (see registrations.is_duplicate).
+        - A registration gets a new incarnation, which never repeats. If two agents register alternately, the service
+          is marked as a duplicate identity (see registrations.is_duplicate).
         - A report of another incarnation is ``superseded`` and changes nothing, not even the heartbeat.
         - A repeated or older report changes nothing.
-        - A delta whose base is not the last applied report answers ``need_full``, and is only a heartbeat.
+        - A delta whose base is not the last applied report answers ``need_full`` and is only a heartbeat.
 
-        Raises UnknownHost if a delta names a node that the host never reported. Raises HostIdentityConflict if another
-        state folder owns the host's name, and the host has claims, may run forgotten claims, was fenced or is alive;
-        after a ``fence`` with ``replace``, only actual or forgotten claims matter. Also raises it for a folder that was
-        never served while the store may have forgotten the host.
+        Raises UnknownHost if a delta names a node that the host never reported. Raises HostIdentityConflict if a
+        different state folder owns the host's name, and the host has claims, may run forgotten claims, was fenced or
+        is alive; after a ``fence`` with ``replace``, only live or possibly forgotten claims matter. Also raises
+        HostIdentityConflict for a folder that was never served while the store may have forgotten the host.
         """
         reports.check(host, report)
         if report.register and self.bounds.is_full(HOSTS) and not self.find_state(namespaces.SERVICE, host)[0]:
@@ -113,23 +116,26 @@ class HostReportStore(HostStateStore, Protocol):
         self._run(states.beat, name, binary)
 
     def note_clock(self, name: str, sent_ms: int) -> None:
-        """Record a known service's clock offset of MAX_CLOCK_OFFSET_MS or more, until its next heartbeat.
+        """Record a known service's clock offset, if at least MAX_CLOCK_OFFSET_MS, until its next heartbeat.
 
-        ``sent_ms`` is the service's clock when it sent a heartbeat, even if it came too late to count.
+        ``sent_ms`` is the service's clock when it sent a heartbeat, even one that came too late to count.
         """
         validation.check_name(name)
         self._run(states.note_clock, name, sent_ms)
 
     def remove(self, host: str, *, lost: bool = False) -> None:
-        """Remove service host ``host`` with its nodes, reports and service document.
+        """Remove service host ``host`` with its nodes, reports and service document. Ignores unknown hosts.
 
-        Ignores unknown hosts. Raises HostInUse if the host has live claims; Conflict if claims on other hosts use
-        resources that it shares, or if it may run forgotten claims and has neither audited nor been fenced. ``lost``
-        declares the host gone for good: unless it is alive, the last case fences it instead of raising.
+        Raises HostInUse if the host has live claims, and Conflict if claims on other hosts use resources that it
+        shares. Also raises Conflict if the host may run forgotten claims and has neither audited nor been fenced;
+        with ``lost``, which declares it gone for good, a host that is not alive is fenced instead.
         """
         validation.check_service_host(host)
         self._run(removal.remove, self.partition, host, lost=lost)
 
     def settle_alive(self, living: Collection[str]) -> int:
-        """Mark exactly the known services in ``living`` as alive (liveness "group"); return the number of changes."""
+        """Mark the known services in ``living`` as alive and all others as down; return the number of changes.
+
+        For liveness "group", in which a coordination group and not heartbeats decide.
+        """
         return self._run(states.settle_alive, living)

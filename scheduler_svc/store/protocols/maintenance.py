@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cleanup, counters and pins of a partition."""
+"""Maintenance, claim counters and pins of a partition."""
 
 import abc
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from scheduler_svc.store.verbs import pinning
 
 
 class MaintenanceStore(VerbRunner, Protocol):
-    """Cleanup and claim counters."""
+    """Periodic maintenance, and measurements."""
 
     @abc.abstractmethod
     def reap(
@@ -24,23 +24,23 @@ class MaintenanceStore(VerbRunner, Protocol):
         """Expire claims, mark silent hosts down, drop old tombstones and pins, and end the collection of host names.
 
         Handles at most ``limit`` claims, tombstones and pins each; the result says whether more may be due. The
-        collection of forgotten hosts ends ``collect_ms`` after the epoch began; see LogStore.name_hosts.
-        ``dead_after_ms`` None: liveness is decided elsewhere and set by ``settle_alive``. Correctness does not depend
-        on this call: verbs check deadlines.
+        collection of host names (see LogStore.name_hosts) ends ``collect_ms`` after the epoch began. ``dead_after_ms``
+        None marks no host down, because ``settle_alive`` sets liveness. Claims do not depend on this call, because
+        each verb checks deadlines itself.
         """
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
-        """Return the number of prepared and confirmed live claims, at the cost of two counter reads.
+        """Return {"prepared": number, "confirmed": number} of live claims, without reading the claims.
 
-        Overdue claims count as prepared until they end, or as confirmed while their host must audit.
+        Overdue claims count as prepared until they end, and as confirmed once they are parked.
         """
 
     def sizes(self) -> Mapping[str, CollectionSize]:
-        """Measure the collections of scheduler_svc.store.bounded.OPTIONS, in bytes.
+        """Measure the collections in scheduler_svc.store.bounded.OPTIONS, in bytes, and compare them with their limits.
 
-        Redis samples its structures and adds ``keys`` for the whole server. SQL returns the length of all rows without
-        indexes; memory extrapolates a sample's text.
+        Redis samples its structures and adds ``keys`` for the whole server. SQL sums the length of all rows, without
+        indexes. The memory backend extrapolates the text length of a sample.
         """
         return self.bounds.observe(self._sizes())
 
@@ -49,16 +49,16 @@ class MaintenanceStore(VerbRunner, Protocol):
 
     @abc.abstractmethod
     def trim_log(self, length: int) -> None:
-        """Drop the oldest log entries beyond ``length``; followers that lag further load a snapshot."""
+        """Drop the oldest log entries beyond ``length``. Followers further behind must load a snapshot."""
 
 
 class PinStore(ClaimQueries, Protocol):
-    """Partitions of requests and server groups."""
+    """Records of the partitions that serve requests (pins) and server groups (homes)."""
 
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
         """Pin request ``key`` to ``partition`` for ``ttl_ms`` after its last use; return the pinned partition.
 
-        An existing pin stays, unless to ``instead_of``.
+        An existing pin stays, unless it names the partition ``instead_of``.
         """
         validation.check_text("key", key)
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
@@ -67,13 +67,16 @@ class PinStore(ClaimQueries, Protocol):
 
     @abc.abstractmethod
     def has_pin(self, key: str) -> bool:
-        """Return whether ``key`` is stored, expired or not. Keys of server groups: records.home_key, departure_key."""
+        """Return whether a pin for ``key`` is stored, even if expired.
+
+        The keys of server groups are records.home_key and records.departure_key.
+        """
 
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
-        """Return the home partition of a server group; make it ``partition`` if there is none.
+        """Return the home of a server group; record ``partition`` for a group without a home.
 
-        The home is replaced if its generation is ``instead_of``, or ``ttl_ms`` after its last use. The caller must
-        already have left the former partition with ``leave_group``.
+        A home is replaced if its generation is ``instead_of``, or ``ttl_ms`` after its last use. Before that, the
+        caller must have left the former partition with ``leave_group``.
         """
         validation.check_group_home(group_id, partition, ttl_ms)
         self._check_pin(home_key(group_id))
@@ -82,11 +85,11 @@ class PinStore(ClaimQueries, Protocol):
     def leave_group(
         self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
     ) -> GroupMembership:
-        """Refuse claims of a server group decided under ``generation`` of its home, or an earlier one.
+        """Refuse later claims of a server group that were decided under ``generation`` of its home, or an earlier one.
 
-        Does nothing if the group has members here; the result says so. With ``only_if_certain``, also does nothing
-        while the store may have forgotten members, since their audit would bring the group back. Otherwise ``prepare``
-        answers GROUP, also to claims without a generation while the group has no members here.
+        ``prepare`` then answers GROUP to these claims, and to claims without a generation while the group has no
+        members here. Does nothing if the group has members here, as the result shows. With ``only_if_certain``, also
+        does nothing while the store may have forgotten members, because an audit would restore their claims.
         """
         validation.check_group_home(group_id, self.partition, ttl_ms)
         if self.bounds.is_full(PINS) and not self.group_hosts(group_id):  # a group with members stores nothing

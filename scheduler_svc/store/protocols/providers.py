@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers of the Placement API, their allocations, and changes of both."""
+"""Providers and allocations as the Placement API reads and changes them."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -26,23 +26,23 @@ from scheduler_svc.store.providers.changes import (
 from scheduler_svc.store.verbs import allocating, importing, providing, reshaping
 
 READ_AT_ONCE = 10_000  # generations per read
-IMPORTED_AT_ONCE = 50  # providers per write; Redis serves nothing else meanwhile
+IMPORTED_AT_ONCE = 50  # providers per write; Redis serves no other command during a write
 
 
 class ProviderStore(VerbRunner, Protocol):
-    """Providers of agents and of the API. An id is names.api_provider(uuid), or the name that an agent reports.
+    """Providers owned by agents and by the API. An id is names.api_provider(uuid), or the name that an agent reports.
 
-    A generation never repeats during a provider's life, across epochs. The changes below increase it; for API-owned
-    providers, so does each verb that adds claims, once.
+    A generation never repeats during a provider's life, even in a later epoch. The changes below increase it. For
+    API-owned providers, each verb that adds claims also increases it, by one.
     """
 
     def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
-        """Return the state of each existing provider, in one atomic read. Accepts at most MAX_PAGE ids."""
+        """Return {id: state} of the existing providers, in one atomic read. Accepts at most MAX_PAGE ids."""
         checks.check_ids(ids, validation.MAX_PAGE)
         return self._read(providing.read, ids)
 
     def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the generation of each id, existing or not, in order. More than READ_AT_ONCE are several reads."""
+        """Return {id: generation} of all ids, in order, even of missing providers. Reads READ_AT_ONCE ids at a time."""
         checks.check_ids(ids)
         generations: dict[str, int] = {}
         for batch in paging.batches(ids, READ_AT_ONCE):
@@ -50,11 +50,11 @@ class ProviderStore(VerbRunner, Protocol):
         return generations
 
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
-        """Apply one change atomically; return the provider's new state (after a deletion its last), or the refusal.
+        """Apply one change atomically. Returns the provider's new state (its last one after a deletion) or the refusal.
 
-        Changes of traits, aggregates or the tree invalidate earlier decisions on the tree. Raises InvalidRequest for
-        malformed ids, names, inventories, traits or aggregates, InvalidName, and StoreUnavailable under too much
-        contention.
+        Changes of traits, aggregates or the tree make earlier decisions on the tree stale. Raises InvalidRequest for
+        malformed names, inventories, traits or aggregates, InvalidName for malformed ids, and StoreUnavailable under
+        too much contention.
         """
         checks.check(change)
         self._check_growth([change])
@@ -63,8 +63,9 @@ class ProviderStore(VerbRunner, Protocol):
     def import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
         """Store 1 to MAX_IMPORTS providers in order; return a refusal or None for each.
 
-        Each provider is atomic, the call is not: after InvalidRequest, InvalidName or StoreUnavailable some may be
-        stored, and the call may be repeated. Fastest if no provider is the parent of another one in the call.
+        Each provider is stored atomically, but the call is not: after InvalidRequest, InvalidName or StoreUnavailable
+        some providers may be stored, and the call may be repeated. Calls without parents of other imported providers
+        are the fastest.
         """
         checks.check_imports(imports)
         self._check_growth(imports)
@@ -74,10 +75,11 @@ class ProviderStore(VerbRunner, Protocol):
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
         """Delete a custom trait or resource class that no provider used at log position ``as_of``.
 
-        ``namespace`` is VOCABULARIES' "trait" or "resource_class", whose documents ``put_state`` creates. The caller
-        has checked all providers in a replica that applied the log up to ``as_of``. Refused with BEHIND if traits or
-        inventories of any provider changed later: follow the log to ``actual`` and check again. Does nothing without a
-        document. Raises InvalidRequest for other namespaces, UnknownNamespace if the store was opened without it.
+        ``namespace`` is "trait" or "resource_class" (VOCABULARIES); ``put_state`` creates their documents. The caller
+        has checked all providers in a replica that applied the log up to ``as_of``. Refused with BEHIND if any
+        provider's traits or inventories changed later: follow the log to ``actual`` and check again. Does nothing if
+        the name has no document. Raises InvalidRequest for other namespaces, and UnknownNamespace if the store does
+        not declare the namespace.
         """
         checks.check_retirement(namespace, name, as_of)
         namespaces.check(namespace, self._declared)
@@ -102,23 +104,26 @@ class ProviderStore(VerbRunner, Protocol):
 
 
 class AllocationStore(VerbRunner, Protocol):
-    """Allocations of consumers, in claims of agents and of the Placement API."""
+    """Allocations of consumers: claims of agents and of the Placement API."""
 
     def read_allocations(self, consumers: Sequence[str]) -> dict[str, Claim]:
-        """Return the live claim of each consumer that has one, as clients see it. Takes up to MAX_REFS consumers."""
+        """Return {consumer: live claim as clients see it}, without consumers that have none.
+
+        Accepts at most MAX_REFS consumers.
+        """
         validation.check_consumers(consumers)
         return self._run(allocating.read, consumers)
 
     def list_holders(self, provider: str, marker: str | None = None, limit: int = 1000) -> paging.Page[Claim]:
-        """Return a page of the claims, even unverified, with allocations from ``provider``, and the next marker."""
+        """Return a page of claims (unverified ones too) with allocations from ``provider``, and the next marker."""
         validation.check_name(provider)
         validation.check_page(limit, marker)
         return self._run(allocating.list_holders, provider, marker, limit)
 
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
-        """Return the usage of ``project`` by consumer type, optionally only of one user or one type.
+        """Return {consumer type: usage} of ``project``, optionally of one user or consumer type only.
 
-        Redis reads up to a thousand sums atomically, and more in several steps.
+        Redis reads up to a thousand sums atomically; it reads more in several steps, which are not atomic.
         """
         allocations.check_usages(project, user, consumer_type)
         return self._run(allocating.usages, project, user, consumer_type)
@@ -129,11 +134,12 @@ class AllocationStore(VerbRunner, Protocol):
         Former allocations are freed first. A sum above capacity is accepted if it does not grow. Every amount must obey
         min_unit, max_unit and step_size. Refusals:
 
-        - CONSUMER: another generation than the one sent;
+        - CONSUMER: the consumer's generation is not the one that the client sent;
         - OWNER: the consumer's claim belongs to an agent, or is unverified. A confirmed claim of an agent can be
           changed with its generation, but not ended; it keeps its host, attempt and owner;
-        - PROVIDER, INVENTORY, UNITS, CAPACITY: of that provider and resource class;
-        - CLOSED: the allocation on an agent's provider would grow before the provider was audited.
+        - GUEST: an agent's claim would fall below what its guest uses;
+        - PROVIDER, INVENTORY, UNITS, CAPACITY: see RefusalKind; the refusal names the provider and resource class;
+        - CLOSED: the allocation from an agent's provider would grow before the agent has audited.
         """
         allocations.check(changes)
         self._check_consumers(changes)
@@ -145,7 +151,7 @@ class AllocationStore(VerbRunner, Protocol):
         Capacity, units and inventories are not checked: excess is stored and flagged. Refusals:
 
         - OWNER: the consumer's claim belongs to an agent, or is unverified;
-        - CONSUMER: a client of the API wrote it, unless ``overwrite``; ``actual`` is its generation;
+        - CONSUMER: a client of the API wrote the allocations (``actual``: their generation), unless ``overwrite``;
         - PROVIDER: no such provider.
         """
         allocations.check_imports(imports)
@@ -160,18 +166,18 @@ class AllocationStore(VerbRunner, Protocol):
 
 
 class ReshapingStore(AllocationStore, ProviderStore, Protocol):
-    """Moves of inventories between providers, together with their allocations."""
+    """Reshapes: moves of inventories between providers, together with their allocations."""
 
     def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
         """Replace inventories and allocations, all or nothing; return the refusal or None.
 
-        Allocations are checked as in ``allocate``, while each provider has its new inventories and its old ones; the
-        old ones must be unused afterwards. A provider's generation grows by one for new inventories, one for new
-        allocations, and one for removed inventories. Accepts at most MAX_RESHAPED providers and MAX_CONSUMERS consumers
-        (or none). Refusals, in addition to those in ``allocate``, which have ``consumer`` set:
+        Allocations are checked like in ``allocate``, while each provider has both its new and its old inventories.
+        Afterwards the removed inventories must be unused. A provider's generation grows by one for new inventories, by
+        one for new allocations, and by one for removed inventories. Accepts at most MAX_RESHAPED providers, and 0 to
+        MAX_CONSUMERS consumers. Refusals of ``allocate`` name a ``consumer``; additional refusals:
 
-        - PROVIDER, OWNER, GENERATION: of a provider whose inventories are replaced;
-        - IN_USE: of the classes that it would lose.
+        - PROVIDER, OWNER, GENERATION: a provider's inventories cannot be replaced; see RefusalKind;
+        - IN_USE: a provider would lose resource classes that are in use.
         """
         reshaping_checks.check(inventories, changes)
         self._check_consumers(changes)

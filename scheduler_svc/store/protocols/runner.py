@@ -15,18 +15,18 @@ T = TypeVar("T")
 
 
 class VerbRunner(Protocol):
-    """Store of one partition that runs the functions of scheduler_svc.store.verbs, or equivalent scripts."""
+    """Store of one partition that runs functions of scheduler_svc.store.verbs, or equivalent scripts."""
 
     partition: str
     bounds: StoreBounds
     options: StoreOptions
     external: ExternalStates | None
     repeats: RepeatCounter
-    _declared: Collection[str]  # namespaces besides the built-in ones
+    _declared: Collection[str]  # declared namespaces; built-in ones are not among them
 
     @abc.abstractmethod
     def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
-        """Run a verb that may change the partition, given partition time in ms. Raises StoreUnavailable."""
+        """Run a verb that may change the partition; the verb gets partition time in ms. Raises StoreUnavailable."""
 
     @abc.abstractmethod
     def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
