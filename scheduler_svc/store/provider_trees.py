@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of provider trees in reports."""
+"""Validation of the provider trees in host reports."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -8,14 +8,14 @@ from rpcapi import errors
 from rpcapi.resources import names
 
 MAX_DEPTH = 8  # levels, including root and leaf
-KINDS = ("compute", "volume", "network")  # services that a root provider's resources belong to
-ROOTS_ONLY = ("kind", "availability_zone", "metrics", "facts", "host_ip", "numa")  # fields that only roots have
+KINDS = ("compute", "volume", "network")  # kinds of root providers, by the service that uses their resources
+ROOTS_ONLY = ("kind", "availability_zone", "metrics", "facts", "host_ip", "numa")  # fields that only roots may have
 
 
 def check_full(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return each provider's root in a full report; raise InvalidStats unless the providers form trees.
+    """Return {provider: root} of a full report. Raises InvalidStats unless the providers form trees.
 
-    A child's name begins with its root's name and a separator.
+    A child's name must begin with its root's name and SEPARATOR.
     """
     roots = {name: _root(name, nodes) for name in nodes}
     for name, root in roots.items():
@@ -27,7 +27,7 @@ def check_full(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def check_delta(nodes: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return each provider's root in a delta; raise InvalidStats if a provider would move, as only full reports may."""
+    """Return {provider: root} of a delta. Raises InvalidStats if a parent or kind changes: that needs a full report."""
     for name, node in nodes.items():
         recorded = stored[name]
         for part, value in (("parent", recorded["parent"]), ("kind", kind_of(recorded))):
@@ -43,7 +43,7 @@ def kind_of(root: Mapping[str, Any]) -> str:
 
 
 def possible_roots(name: str, roots: Collection[str]) -> list[str]:
-    """Return the ``roots`` that a removed child may have had, judging by its name."""
+    """Return the members of ``roots`` that may be the root of a removed child, by the child's name."""
     parts = name.split(names.SEPARATOR)
     heads = (names.SEPARATOR.join(parts[:count]) for count in range(1, len(parts)))
     return [head for head in heads if head in roots]

@@ -9,22 +9,23 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.store.records import HostReport
 
-DUPLICATE = "duplicate_ms"  # service field: when two agents last alternated as the host
-# Owner of the host's name (state folder's uuid); whether its machine is declared gone; why it takes no new guests.
+DUPLICATE = "duplicate_ms"  # service field: last time at which two agents alternated as the host
+# Service fields: uuid of the state folder that owns the host's name; whether its machine is declared gone for good;
+# why the agent takes no new guests.
 HOST_UUID, REPLACED, REFUSAL = "host_uuid", "replaced", "refusal"
-DUPLICATE_QUIET_MS = 600_000  # time without alternation until the host takes claims again
-POSITION_BITS = 40
+DUPLICATE_QUIET_MS = 600_000  # time without alternation after which the host accepts claims again
+POSITION_BITS = 40  # low bits of an incarnation: log position of the registration; high bits: epoch
 MAX_INCARNATION = (1 << 100) - 1
 
 
 class TakeoverObstacle(StrEnum):
-    """Why an agent with another state folder may not register or act as a host."""
+    """Reason why an agent with a different state folder may not register or act as a host."""
 
     AWAITED = "awaited"
     CLAIMS = "claims"
     FENCED = "fenced"
     UP = "up"
-    OWNED = "owned"  # another folder owns the name; never refuses a registration
+    OWNED = "owned"  # a different folder owns the name; refuses the agent's verbs, but no registration
 
 
 _WHY = {
@@ -38,7 +39,11 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class AppliedReport:
-    """Last applied report of a service host; ``agent`` identifies one start of the agent that registered last."""
+    """Last applied report of a service host.
+
+    ``agent`` identifies one start of the agent that registered last. ``returned_ms`` is the time of the last return,
+    see is_return.
+    """
 
     incarnation: int
     sequence: int
@@ -48,7 +53,7 @@ class AppliedReport:
 
 
 def incarnation(epoch: int, position: int) -> int:
-    """Return the incarnation of a registration logged at ``position``; it grows across epochs."""
+    """Return the incarnation of a registration logged at ``position``. It also grows with each epoch."""
     return (epoch << POSITION_BITS) + position
 
 
@@ -57,7 +62,7 @@ def issued(number: int) -> tuple[int, int]:
 
 
 def is_return(last: AppliedReport | None, report: HostReport) -> bool:
-    """Return whether an agent registers again after another agent did, so that both are alive."""
+    """Return whether an agent registers again after a different agent registered: both may be alive."""
     return (
         last is not None
         and 0 < report.incarnation < last.incarnation
@@ -67,7 +72,10 @@ def is_return(last: AppliedReport | None, report: HostReport) -> bool:
 
 
 def is_duplicate(last: AppliedReport | None, report: HostReport, now: int) -> bool:
-    """Return whether two agents alternate as one host. One return may be a dead agent's delayed registration."""
+    """Return whether two agents alternate as one host: this is the second return within DUPLICATE_QUIET_MS.
+
+    A single return may be a delayed registration of a dead agent.
+    """
     if last is None or last.returned_ms is None or not is_return(last, report):
         return False
     return now - last.returned_ms < DUPLICATE_QUIET_MS
@@ -87,7 +95,7 @@ def with_replaced(service: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_foreign(service: Mapping[str, Any] | None, host_uuid: str | None) -> bool:
-    """Return whether a state folder other than ``host_uuid`` owns the host's name. None is not checked."""
+    """Return whether a state folder other than ``host_uuid`` owns the host's name; None skips the check."""
     owner_uuid = (service or {}).get(HOST_UUID)
     return owner_uuid is not None and host_uuid is not None and host_uuid != owner_uuid
 
@@ -95,13 +103,13 @@ def is_foreign(service: Mapping[str, Any] | None, host_uuid: str | None) -> bool
 def foreign(
     host: str, obstacle: TakeoverObstacle, owner_uuid: str | None, claims: int = 0
 ) -> errors.HostIdentityConflict:
-    """Return the error for an agent whose state folder is not ``owner_uuid``."""
+    """Return the error for an agent whose state folder does not own the host's name."""
     owner = f"state folder {owner_uuid} has this name, and " if owner_uuid else ""
     return errors.HostIdentityConflict(host=host, why=owner + _WHY[obstacle].format(claims=claims))
 
 
 def with_duplicate(service: Mapping[str, Any], since_ms: int | None) -> dict[str, Any]:
-    """Mark the service as a duplicate identity since ``since_ms``, or with None clear the mark."""
+    """Return the service document marked as a duplicate identity at ``since_ms``; None clears the mark."""
     document = {key: value for key, value in service.items() if key != DUPLICATE}
     changed = (DUPLICATE in service) != (since_ms is not None)
     mark = {} if since_ms is None else {DUPLICATE: since_ms}

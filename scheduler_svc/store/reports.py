@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of a service host's report with stored documents."""
+"""Plan of a service host's report: its differences from the stored documents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ AWAITED = "it may run claims that the store forgot: let it audit, or fence it fi
 AWAITED_AND_UP = "it is up, and may run claims that the store forgot: power it off, or let it audit"
 API_CHILDREN = "providers of the Placement API are below its nodes: delete or move them first"
 SHARED = "claims on other hosts use its shared resources: delete or move them first"
-MAX_REFUSAL = 1000  # characters
+MAX_REFUSAL = 1000  # characters of an agent's reason to take no new guests
 MAX_COUNTER = 10**20 - 1  # largest report number
 _EMPTY: Mapping[str, Any] = {
     "inventories": {},
@@ -32,21 +32,21 @@ _EMPTY: Mapping[str, Any] = {
     "host_ip": None,
     "numa": None,
 }
-_OPTIONAL = frozenset({"facts", "host_ip", "numa"})  # omitted if empty, as for most providers
-_ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # fields that affect filtering
+_OPTIONAL = frozenset({"facts", "host_ip", "numa"})  # fields left out of documents if empty; most providers lack them
+_ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # fields whose change makes decisions stale
 
 
 class ReportHandling(Enum):
     APPLY = auto()
-    REGISTER = auto()  # applied under a new incarnation
-    IGNORE = auto()  # repeated, or older than the last applied report
-    NEED_FULL = auto()  # delta to another base than the stored report
-    SUPERSEDED = auto()  # incarnation is not the host's
+    REGISTER = auto()  # apply the report under a new incarnation
+    IGNORE = auto()  # the report is repeated, or older than the last applied one
+    NEED_FULL = auto()  # the report is a delta to a report other than the last applied one
+    SUPERSEDED = auto()  # a different incarnation has registered
 
 
 @dataclass(frozen=True, slots=True)
 class NodeChange:
-    """New document of a provider; ``inventory`` is whether its inventories changed."""
+    """New document of a provider. ``inventory``: whether its inventories changed."""
 
     document: Mapping[str, Any]
     inventory: bool
@@ -54,12 +54,12 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True)
 class ReportPlan:
-    """Changes made by a report.
+    """Writes that a report causes.
 
     Attributes:
-        nodes: All nodes of the host afterwards.
-        stale_roots: Roots of trees on which earlier decisions become stale.
-        linked, unlinked: {child: parent} of API-owned children to add to, or remove from, the index.
+        nodes: Names of all nodes of the host after the report.
+        stale_roots: Roots of the trees on which earlier decisions become stale.
+        linked, unlinked: {API-owned child: parent} to add to, and remove from, the index of children.
     """
 
     changes: Sequence[NodeChange]
@@ -89,7 +89,7 @@ def check(host: str, report: HostReport) -> None:
 
 
 def report_handling(last: AppliedReport | None, report: HostReport) -> ReportHandling:
-    """Decide how to handle ``report``. Sequence numbers grow across registrations, which reveals late reports."""
+    """Return how to handle ``report``. A late report shows by its sequence, which grows across registrations."""
     if report.register:
         is_repeated = last is not None and report.agent == last.agent and report.sequence <= last.sequence
         return ReportHandling.IGNORE if is_repeated else ReportHandling.REGISTER
@@ -111,8 +111,7 @@ def plan(
 
     Raises:
         UnknownHost: A delta names a node that the host never reported.
-        InvalidStats: Parents are unknown, form a cycle or would change by a delta, or a node's name is an API-owned
-            provider's.
+        InvalidStats: A parent is unknown, in a cycle or changed by a delta; or an API-owned provider has a node's name.
     """
     reported.check_names(api)
     nodes, full = report.nodes, report.full
@@ -153,7 +152,10 @@ def plan(
 
 
 def capacity_of(document: Mapping[str, Any]) -> dict[str, int | list[int]]:
-    """Return {class: capacity or [capacity, min_unit, max_unit, step_size]}; a number, if any amount is allowed."""
+    """Return {class: capacity or [capacity, min_unit, max_unit, step_size]}.
+
+    The short form means that the units allow any amount up to the capacity.
+    """
     return {name: _unit(inventory) for name, inventory in document["inventories"].items()}
 
 
@@ -175,14 +177,14 @@ def new_service(binary: str) -> dict[str, Any]:
 
 
 def service_name(host: str, binary: str) -> str:
-    """Return the name of a service; the compute service has its host's name."""
+    """Return the name of a service. The compute service is named like its host."""
     return host if binary == COMPUTE else f"{binary}@{host}"
 
 
 def _compare(
     fixed: dict[str, Any], node: Mapping[str, Any], stored: Mapping[str, Any] | None, full: bool
 ) -> tuple[NodeChange | None, set[str]]:
-    """Return a provider's change or None, and the names of the fields that differ."""
+    """Return (a provider's change or None, names of the changed fields)."""
     before = {**_EMPTY, "kind": provider_trees.KINDS[0], **(stored or {})}
     defaults = _EMPTY if full else before
     parts = {part: node.get(part, defaults[part]) for part in _EMPTY} | fixed

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provider changes of the Placement API, and the writes that each needs."""
+"""Provider changes of the Placement API, and the plans that carry them out."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of providers: requests, the reads and writes of each, and refusals."""
+"""Provider changes: requests, the data that planning reads, planned writes, and refusals."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,20 +11,21 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Amounts
 
 Document = Mapping[str, Any]
-IMPORTED = "imported"  # document key: the imported generation, while only imports have written the document
+IMPORTED = "imported"  # document key of the imported generation; removed by the first write that is not an import
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderReads:
-    """Stored providers, read under exclusive access.
+    """Stored providers as a planner reads them, within one atomic verb.
 
     Attributes:
-        generation_base: Log position at which the epoch began (0: the first epoch); lower bound of all generations.
+        generation_base: Log position at which the epoch began (0 in the first epoch); lower bound of all generations.
         generation: Returns a provider's generation as clients read it.
-        used: Sums of live claims by provider.
-        children: Sorted ids of the API's providers directly below each provider.
-        api_names: Ids of the API's providers by name.
-        prefetch: Reads several providers at once, ahead of their use.
+        documents: {provider id: document}.
+        used: {provider id: sums of live claims}.
+        children: {provider id: sorted ids of API-owned providers directly below}.
+        api_names: {name: id} of API-owned providers.
+        prefetch: Reads several providers in one round trip, before their use.
     """
 
     generation_base: int
@@ -36,7 +37,7 @@ class ProviderReads:
     prefetch: Callable[[Collection[str]], None] = lambda _providers: None
 
     def holder(self, name: str) -> str | None:
-        """Return the id of the provider with this name, of either owner."""
+        """Return the id of the provider with this name, of either owner, or None."""
         return self.api_names.get(name) or (
             name if not names.is_api_provider(name) and name in self.documents else None
         )
@@ -44,16 +45,16 @@ class ProviderReads:
 
 @dataclass(frozen=True, slots=True)
 class ProviderPlan:
-    """Writes of a change of ``provider``; no ``documents`` means no writes.
+    """Writes that carry out a change of ``provider``. An empty ``documents`` means no writes.
 
     Attributes:
-        documents: New documents by id; None deletes the provider.
-        has_new_inventories: Whether the provider's inventories are written.
-        bump: Whether its generation is increased.
-        generation: Generation to set, at least the epoch's first; None sets none.
-        names: {name: id of its new provider}; None frees the name.
-        linked, unlinked: {child: parent} entries to add to, or remove from, the children.
-        stale_roots: Roots of trees on which earlier decisions become stale.
+        documents: {provider id: new document}; None deletes the provider.
+        has_new_inventories: Whether to write the provider's inventories.
+        bump: Whether to increase the provider's generation.
+        generation: Generation to set, at least the epoch's first; None sets no generation.
+        names: {name: id of the provider that gets it}; None frees the name.
+        linked, unlinked: {child: parent} to add to, and remove from, the index of children.
+        stale_roots: Roots of the trees on which earlier decisions become stale.
     """
 
     provider: str
@@ -68,21 +69,21 @@ class ProviderPlan:
 
 
 def next_version(document: Document, clock_ms: int) -> Document:
-    """Return the document's next version, without an import's mark; API-owned documents get the time."""
+    """Return the document with the next version and without IMPORTED; API-owned documents also get ``changed_ms``."""
     times = {"changed_ms": clock_ms} if is_api_owned(document) else {}
     members = {key: value for key, value in document.items() if key != IMPORTED}
     return {**members, **times, "version": document.get("version", 0) + 1}
 
 
-API = "api"  # owner stored in a document; an agent's document has no owner
-KIND = "provider"  # kind of all API-owned providers; requests for hosts, pools and networks skip it
+API = "api"  # ``owner`` of API-owned documents; agents' documents have no owner
+KIND = "provider"  # kind of API-owned providers; requests for hosts, pools and networks skip this kind
 
 
-VOCABULARIES = ("trait", "resource_class")  # namespaces of custom names, which exist even if no provider uses them
+VOCABULARIES = ("trait", "resource_class")  # namespaces of custom names, which exist even while no provider uses them
 
 
 class Unchanged(Enum):
-    """Marks a field that a change does not touch, if None has a meaning of its own."""
+    """Marker of a field that a change leaves as it is, where None means something else."""
 
     UNCHANGED = auto()
 
@@ -95,11 +96,11 @@ class ProviderState:
     """A provider at one moment.
 
     Attributes:
-        document: Stored document, read-only: id, owner, name, root, parent, inventories, traits, aggregates, version.
-            Only the API's have owner, name, created_ms and changed_ms.
+        document: Stored document, read-only: id, root, parent, inventories, traits, aggregates, version. API-owned
+            documents also have owner, name, created_ms and changed_ms.
         generation: Generation that clients read and send back.
-        used: Sums of live claims.
-        children: Sorted ids of the API's providers directly below.
+        used: {class: sum of live claims}.
+        children: Sorted ids of API-owned providers directly below.
     """
 
     id: str
@@ -136,7 +137,7 @@ class ProviderState:
 class CreateProvider:
     """Create a provider without inventories. Refused with EXISTS, NAME or PARENT.
 
-    ``provider`` is ``names.api_provider(uuid)``; ``parent`` is a provider's id.
+    ``provider`` is ``names.api_provider(uuid)``; ``parent`` is the id of a provider of either owner.
     """
 
     provider: str
@@ -146,9 +147,9 @@ class CreateProvider:
 
 @dataclass(frozen=True, slots=True)
 class UpdateProvider:
-    """Rename a provider, or move its subtree below another parent (None: make it a root).
+    """Rename a provider, or move its subtree below a different ``parent`` (None makes the provider a root).
 
-    Neither checks nor increases the generation. Refused with PROVIDER, OWNER, NAME, PARENT or LOOP.
+    The generation is neither checked nor increased. Refused with PROVIDER, OWNER, NAME, PARENT or LOOP.
     """
 
     provider: str
@@ -177,10 +178,10 @@ class SetInventories:
 
 @dataclass(frozen=True, slots=True)
 class SetInventory:
-    """Set or remove (None) the inventory of one class and increase the generation. ``generation`` None skips the check.
+    """Set or remove (None) the inventory of one class, and increase the generation.
 
-    ``is_new``: Add an inventory of a class without one; otherwise there must be one. Refused with PROVIDER, OWNER,
-    GENERATION, EXISTS, INVENTORY, or IN_USE for a removed class that is in use.
+    ``is_new`` requires a class without an inventory, otherwise the class must have one. ``generation`` None skips the
+    check. Refused with PROVIDER, OWNER, GENERATION, EXISTS, INVENTORY, or IN_USE for a removed class that is in use.
     """
 
     provider: str
@@ -194,7 +195,7 @@ class SetInventory:
 class SetTraits:
     """Replace all traits; increase the generation if they change. ``generation`` None skips the check.
 
-    Refused with PROVIDER, GENERATION, or OWNER if a trait reported by the agent would be removed.
+    Refused with PROVIDER, GENERATION, or OWNER if a trait that the agent reports would be removed.
     """
 
     provider: str
@@ -206,7 +207,7 @@ class SetTraits:
 class SetAggregates:
     """Replace all aggregates, given by uuid. Refused with PROVIDER or GENERATION.
 
-    ``generation`` None (microversions before 1.19) neither checks nor increases it.
+    With ``generation`` None (microversions before 1.19), the generation is neither checked nor increased.
     """
 
     provider: str
@@ -216,12 +217,12 @@ class SetAggregates:
 
 @dataclass(frozen=True, slots=True)
 class ImportProvider:
-    """Create a provider as another Placement has it, or replace a provider that only imports have written.
+    """Create a provider like in another Placement, or replace a provider that only imports have written.
 
-    ``overwrite`` also replaces clients' writes. The generation becomes ``generation``, or the epoch's first one if that
-    is larger. Inventories may be removed, or shrunk below their usage. Refused with NAME, PARENT, LOOP, or GENERATION
-    after other changes or claims; ``expected`` is then the imported generation, None if never imported. Comparisons
-    leave times out, which another Placement may have in coarser units.
+    ``overwrite`` also replaces clients' writes. The generation becomes ``generation``, or the epoch's first generation
+    if that is larger. Inventories may be removed, or shrunk below their usage. Refused with NAME, PARENT, LOOP, or
+    GENERATION after other changes or claims; the refusal's ``expected`` is then the imported generation, None if the
+    provider was never imported. Comparisons ignore times, because the other Placement may store coarser ones.
     """
 
     provider: str
@@ -245,20 +246,20 @@ ProviderChange = (
 class RefusalKind(StrEnum):
     PROVIDER = "provider"  # no such provider
     PARENT = "parent"  # no such parent
-    LOOP = "loop"  # the parent is the provider itself or below it
-    NAME = "name"  # another provider has the name
+    LOOP = "loop"  # the new parent is the provider itself, or in its subtree
+    NAME = "name"  # a different provider has the name
     EXISTS = "exists"  # the provider, or its inventory of the class, exists already
-    OWNER = "owner"  # only the provider's agent may change this
+    OWNER = "owner"  # only the agent that owns the provider or the claim may change it
     GENERATION = "generation"  # the provider changed since the client read it
     INVENTORY = "inventory"  # the provider has no inventory of the class
-    IN_USE = "in use"  # live claims use what would be removed
+    IN_USE = "in use"  # live claims use the provider or the classes to remove
     CHILDREN = "children"  # the provider has child providers
     CONSUMER = "consumer"  # the consumer changed since the client read it
     CAPACITY = "capacity"  # the provider lacks capacity
     UNITS = "units"  # the amount violates min_unit, max_unit or step_size
     CLOSED = "closed"  # the provider's agent must audit first
-    GUEST = "guest"  # the agent reports that the guest uses more than requested
-    BEHIND = "behind"  # the caller's replica is too old: a trait or class may be in use by now
+    GUEST = "guest"  # the agent reports that the guest uses more than the requested amount
+    BEHIND = "behind"  # the caller's replica is too old: a provider may use the trait or class by now
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,12 +267,12 @@ class Refusal:
     """A refused change; nothing was written.
 
     Attributes:
-        provider: Refused provider; for PARENT the parent, for NAME the provider with the name, for BEHIND the trait or
-            class.
-        resource_classes: Classes in use, or the class of the inventory.
-        expected, actual: Generations sent and stored, of the provider or for CONSUMER of the consumer (None: no
-            allocations); for BEHIND log positions.
-        consumer: Consumer whose allocations are refused.
+        provider: Provider to change or to allocate from; for PARENT the missing parent, for NAME the provider that has
+            the name, for BEHIND the trait or class.
+        resource_classes: Classes in use, or the class of the refused inventory or amount.
+        expected, actual: For GENERATION the provider's generations, sent and stored; for CONSUMER those of the consumer
+            (None: no allocations); for BEHIND log positions.
+        consumer: Consumer of the refused allocations.
     """
 
     kind: RefusalKind
@@ -287,5 +288,5 @@ def is_api_owned(document: Mapping[str, Any]) -> bool:
 
 
 def name_of(document: Mapping[str, Any]) -> str:
-    """Return a provider's name; an agent's provider is named by its id."""
+    """Return a provider's name, which for an agent's provider is its id."""
     return str(document.get("name", document["id"]))

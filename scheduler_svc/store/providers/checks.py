@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of change requests before the store is read."""
+"""Validation of provider changes, before the store is read."""
 
 import math
 import re
@@ -23,7 +23,7 @@ from scheduler_svc.store.providers.changes import (
 )
 
 MAX_NAME = 200  # characters of a provider's name
-MAX_PARTS = 1000  # inventories, traits or aggregates per provider
+MAX_PARTS = 1000  # inventories, traits and aggregates per provider, each
 MAX_IMPORTS = 500  # providers per import call
 
 _TRAIT = re.compile(r"[A-Z0-9_]{1,255}")
@@ -31,7 +31,7 @@ _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 
 
 def check_ids(ids: Sequence[str], most: int | None = None) -> None:
-    if isinstance(ids, str):  # type checkers take it for a sequence of ids
+    if isinstance(ids, str):  # type checkers accept a string as a sequence of ids
         raise validation.refuse(f"providers must be given as a list of ids, not as the text {ids!r:.80}")
     if most is not None and len(ids) > most:
         raise validation.refuse(f"a call may contain at most {most} providers, got {len(ids)}; split it")
@@ -68,7 +68,7 @@ def check(change: ProviderChange) -> None:
 
 
 def check_imports(imports: Sequence[ImportProvider]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are 1 to MAX_IMPORTS valid, distinct imports."""
+    """Raise InvalidRequest or InvalidName unless there are 1 to MAX_IMPORTS valid imports of distinct providers."""
     if not 1 <= len(imports) <= MAX_IMPORTS:
         raise validation.refuse(f"a call must contain 1 to {MAX_IMPORTS} providers, got {len(imports)}")
     if len({change.provider for change in imports}) < len(imports):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories, traits and aggregates of a provider."""
+"""Plans for changes of a provider's inventories, traits and aggregates."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from scheduler_svc.store.providers.changes import (
 
 
 def stored_inventory(inventory: Inventory) -> dict[str, Any]:
-    """Return the stored form of an inventory, with its capacity limited to the integers that Lua represents exactly."""
+    """Return an inventory's stored form. Its capacity is limited to integers that Lua represents exactly."""
     raw = inventory.as_dict()
     return raw | {"capacity": min(raw["capacity"], validation.MAX_NUMBER)}
 
@@ -53,7 +53,11 @@ def change_inventories(
 
 
 def set_traits(change: SetTraits, document: Document, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
-    """Plan new traits. Traits reported by an agent must stay; the API's additions are stored apart."""
+    """Plan a replacement of all traits.
+
+    On an agent's provider, the reported traits must stay. Traits that the API adds are also stored on their own, so
+    that later reports keep them.
+    """
     refusal = compare_generation(change.provider, change.generation, reads)
     if refusal is not None:
         return refusal
@@ -90,7 +94,7 @@ def set_aggregates(
 
 
 def compare_generation(provider: str, expected: int | None, reads: ProviderReads) -> Refusal | None:
-    """Return a GENERATION refusal if ``expected`` differs from the stored generation; None is not compared."""
+    """Return a GENERATION refusal if the stored generation is not ``expected``; None skips the check."""
     if expected is None:
         return None
     actual = reads.generation(provider)

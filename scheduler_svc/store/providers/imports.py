@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import of providers from another Placement, with their generations and times."""
+"""Plans for imports of providers from another Placement, with their generations and times."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,14 +18,14 @@ from scheduler_svc.store.providers.contents import stored_inventory
 
 
 def imported_generation(document: Document, generation: int, generation_base: int) -> int | None:
-    """Return the generation with which a provider was imported; None after any other write or claim."""
+    """Return a provider's imported generation, or None if any other write or claim has followed the import."""
     imported = document.get(IMPORTED)
     is_unchanged = imported is not None and generation == max(imported, generation_base)
     return imported if is_unchanged else None
 
 
 def import_provider(change: ImportProvider, reads: ProviderReads, _clock_ms: int) -> ProviderPlan | Refusal:
-    """Plan a provider identical to the import; an empty plan if it already is."""
+    """Plan the writes that make the stored provider identical to the import; none if it already is."""
     provider, parent = change.provider, change.parent
     stored = reads.documents.get(provider)
     refusal = _refusal(change, stored, reads)

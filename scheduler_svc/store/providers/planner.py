@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pure planning of a requested change: what to write, or why it is refused."""
+"""Plan of a provider change, without side effects: its writes, or its refusal."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,11 +34,11 @@ _PLANNERS: Mapping[type, Planner] = {
     SetTraits: contents.set_traits,
     SetAggregates: contents.set_aggregates,
 }
-_OF_EITHER_OWNER = (SetTraits, SetAggregates)  # allowed on agents' providers too
+_OF_EITHER_OWNER = (SetTraits, SetAggregates)  # changes allowed on agents' providers too
 
 
 def related(change: ProviderChange) -> tuple[list[str], list[str]]:
-    """Return the providers and names that every plan of the change reads, for one prefetch."""
+    """Return (provider ids, names) that planning the change reads, to prefetch them in one round trip."""
     match change:
         case CreateProvider(provider, name, parent) | ImportProvider(provider, name, parent):
             return [provider, *([parent] if parent is not None else [])], [name]
@@ -50,7 +50,10 @@ def related(change: ProviderChange) -> tuple[list[str], list[str]]:
 
 
 def plan(change: ProviderChange, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
-    """Return a validated ``change``'s writes, or its refusal. Raises InvalidRequest above MAX_MOVED providers."""
+    """Return the writes of a validated change, or its refusal.
+
+    Raises InvalidRequest if the change would move more than MAX_MOVED providers.
+    """
     if isinstance(change, CreateProvider):
         return trees.create(change, reads, clock_ms)
     if isinstance(change, ImportProvider):
@@ -64,7 +67,7 @@ def plan(change: ProviderChange, reads: ProviderReads, clock_ms: int) -> Provide
 
 
 def state_after(planned: ProviderPlan, reads: ProviderReads, generation: int) -> ProviderState:
-    """Return the provider's state after ``planned``; for a deleted provider its last state."""
+    """Return the provider's state after ``planned``; for a deleted provider, its last state."""
     provider = planned.provider
     document = planned.documents.get(provider) or reads.documents.get(provider)
     if document is None:

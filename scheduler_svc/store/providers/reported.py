@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Placement API's additions to agents' providers, preserved across the agents' reports."""
+"""The Placement API's additions to agents' provider trees, which agents' reports must keep."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from scheduler_svc.store.records import SCHEMA
 
 @dataclass(frozen=True, slots=True)
 class ApiProviders:
-    """The API's additions to the trees of a service host, as read for one report.
+    """API-owned providers that one report of a service host affects.
 
     Attributes:
-        name_conflicts: New nodes of the report whose names API-owned providers have.
-        below: Documents by id of API-owned providers below nodes of the host; only for full reports.
-        dropped: Documents by id of nodes that the report no longer has; only for full reports.
+        name_conflicts: New nodes of the report whose name is already that of an API-owned provider.
+        below: {id: document} of API-owned providers below the host's nodes; only for full reports.
+        dropped: {id: document} of the host's nodes that the report no longer has; only for full reports.
     """
 
     name_conflicts: Collection[str] = ()
@@ -30,14 +30,17 @@ NO_API_PROVIDERS = ApiProviders()
 
 
 def check_names(api: ApiProviders) -> None:
-    """Raise InvalidStats if an API-owned provider has the name of a new node."""
+    """Raise InvalidStats if a new node has the name of an API-owned provider."""
     for name in sorted(api.name_conflicts):
         why = "a provider of the Placement API has this name: rename or delete it first"
         raise errors.InvalidStats(what=f"provider {name!r}", why=why)
 
 
 def additions(before: Document, reported: Collection[str]) -> dict[str, Any]:
-    """Return the aggregates and added traits that the API wrote, with all traits, for a node's new document."""
+    """Return the fields of a node's new document that keep the API's aggregates and added traits.
+
+    ``reported`` are the traits in the report; the returned ``traits`` combine them with the added ones.
+    """
     parts = {"aggregates": before["aggregates"]} if "aggregates" in before else {}
     added = before["traits"] if is_api_owned(before) else before.get("added_traits", ())
     if added:
@@ -52,10 +55,10 @@ def reported_traits(before: Document) -> Collection[str]:
 
 
 def remaining(roots: Mapping[str, str], api: ApiProviders) -> dict[str, Document]:
-    """Return the API-owned documents that a full report changes; ``roots`` are the roots of its nodes.
+    """Return {id: new document} of API-owned providers that a full report changes. ``roots``: {reported node: root}.
 
-    An unreported node with API-owned providers below becomes an empty API-owned provider. A provider follows its parent
-    to another root.
+    A dropped node with API-owned providers below it becomes an API-owned provider without inventories. A provider below
+    a node that moves to a different root gets that root.
     """
     remnants: dict[str, Document] = {}
     for document in api.below.values():
@@ -73,7 +76,7 @@ def remaining(roots: Mapping[str, str], api: ApiProviders) -> dict[str, Document
 
 
 def _remnant(node: Document) -> dict[str, Any]:
-    """Return the document of an unreported node: the API's additions without the agent's reports."""
+    """Return a dropped node's document as an API-owned provider, without anything that the agent reported."""
     aggregates = {"aggregates": node["aggregates"]} if "aggregates" in node else {}
     return {
         "schema": SCHEMA,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of reshapes: inventories replaced together with allocations."""
+"""Plans for the inventories of a reshape, which replaces inventories and allocations together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ MAX_RESHAPED = 1000  # providers per call
 
 @dataclass(frozen=True, slots=True)
 class ReshapedProvider:
-    """A provider whose inventories are replaced.
+    """Documents of a provider during and after a reshape.
 
     Attributes:
-        interim: Document while allocations are replaced: old and new inventories.
-        final: Document afterwards.
-        is_new: Whether ``interim`` is a step of its own, because there are new inventories.
+        interim: Document with old and new inventories, while allocations are replaced.
+        final: Document with the new inventories only.
+        is_new: Whether ``interim`` differs from the stored document, because there are new inventories.
         removed: Sorted resource classes that the provider loses.
     """
 
@@ -40,7 +40,7 @@ class ReshapedProvider:
 
 
 def check(inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> None:
-    """Raise InvalidRequest or InvalidName unless all changes are valid and name distinct providers and consumers."""
+    """Raise InvalidRequest or InvalidName unless all changes are valid, with distinct providers and consumers."""
     if not 1 <= len(inventories) <= MAX_RESHAPED:
         raise validation.refuse(f"a call must contain 1 to {MAX_RESHAPED} providers, got {len(inventories)}")
     if len({change.provider for change in inventories}) < len(inventories):
@@ -54,7 +54,7 @@ def check(inventories: Sequence[SetInventories], changes: Sequence[AllocationCha
 def plan(
     inventories: Sequence[SetInventories], reads: ProviderReads, clock_ms: int
 ) -> list[ReshapedProvider] | Refusal:
-    """Return the writes for each provider, or the refusal. ``clock_ms`` is the server's clock."""
+    """Return the documents to write for each provider, or the first refusal. ``clock_ms`` is the server's clock."""
     plans: list[ReshapedProvider] = []
     for change in inventories:
         document = reads.documents.get(change.provider)
@@ -70,7 +70,10 @@ def plan(
 
 
 def in_use(plans: Sequence[ReshapedProvider], used: Mapping[tuple[str, str], int]) -> Refusal | None:
-    """Return the refusal of the first provider that would lose classes in use, given ``used`` by (provider, class)."""
+    """Return an IN_USE refusal for the first provider that would lose classes in use, or None.
+
+    ``used`` has the sums by (provider, class) after the allocations were replaced.
+    """
     for planned in plans:
         classes = tuple(name for name in planned.removed if used[planned.provider, name] > 0)
         if classes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creation, deletion, renaming and moving of API-owned providers."""
+"""Plans for the creation, deletion, renaming and moving of API-owned providers."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -98,7 +98,7 @@ def delete(change: DeleteProvider, document: Document, reads: ProviderReads, _cl
 
 
 def new_document(provider: str, name: str, parent: str | None, root: str, created_ms: int) -> dict[str, Any]:
-    """Return a document without inventories, version or ``changed_ms``."""
+    """Return an API-owned provider's first document, without inventories. The caller adds version and changed_ms."""
     return {
         "schema": SCHEMA,
         "id": provider,
@@ -124,7 +124,7 @@ def root_of(provider: str, reads: ProviderReads) -> str | None:
 
 
 def subtree(provider: str, reads: ProviderReads) -> list[str]:
-    """Return the ids of a provider and all below it; raise InvalidRequest if they exceed MAX_MOVED."""
+    """Return the ids of a provider and all its descendants. Raises InvalidRequest above MAX_MOVED ids."""
     level = [provider]
     subtree = [provider]
     while level:
