@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis backend: one Lua script per verb; all keys of a partition share one hash tag."""
+"""Redis backend: atomic verbs as Lua scripts. All keys of a partition share one hash tag."""
 
 from scheduler_svc.store.redis.store import RedisStore
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocation verbs, run as scripts."""
+"""Allocation verbs on Redis."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, Cla
 def list_holders(connection: RedisConnection, provider: str, marker: str | None, limit: int) -> Page[Claim]:
     expire_all(connection)
     head = f"{provider}|"
-    ends = (f"({head}{marker or ''}", f"({provider}}}")  # '}' is the next byte after '|'
+    ends = (f"({head}{marker or ''}", f"({provider}}}")  # '}' is the byte after '|'
     base, *parts = connection.read(
         ("HGET", "meta", "generation_base"),
         *(("ZRANGEBYLEX", word, *ends, "LIMIT", 0, limit + 1) for word in ("by_host", "holders")),
@@ -47,7 +47,7 @@ def usages(connection: RedisConnection, project: str, user: str | None, consumer
 
 
 def _tallies(connection: RedisConnection, project: str, user: str | None) -> Iterator[tuple[str, str, int]]:
-    """Yield (consumer type, resource class or '' for the number of consumers, sum) per user."""
+    """Yield (consumer type, resource class, sum) for each user; class '' is the number of consumers."""
     arguments: dict[str, Any] = {
         "project": project,
         "has_user": int(user is not None),

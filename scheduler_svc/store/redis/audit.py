@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audits on Redis."""
+"""Audit verb on Redis."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ def audit(
     grace_ms: int,
     host_uuid: str | None,
 ) -> AuditOutcome:
-    """Run an audit; return the log position of its commit, because the log may grow after the reads."""
+    """Run an audit. The outcome's position is that of the commit, because the log may grow after the verb's reads."""
     outcome, position = run_at(
         connection, verbs.audit.audit, host, epoch, running, grace_ms=grace_ms, host_uuid=host_uuid
     )

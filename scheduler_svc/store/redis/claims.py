@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claim verbs, run as scripts."""
+"""Claim verbs on Redis."""
 
 import json
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from scheduler_svc.store import documents, verification
 from scheduler_svc.store.redis import clock
 from scheduler_svc.store.redis.connect import RedisConnection, caller
 
-EXPIRE_BATCH = 500
-ANY_HOST = "*"  # destination "any host" in abort.lua
-WHOLE_HASH = 1 << 30  # COUNT with which HSCAN returns a whole hash
+EXPIRE_BATCH = 500  # claims per script call
+ANY_HOST = "*"  # destination in abort.lua: any host
+WHOLE_HASH = 1 << 30  # HSCAN's COUNT that returns a whole hash at once
 
 
 def end_all(
@@ -53,7 +53,7 @@ def _run_on_refs(
     width: int = 2,
     **arguments: Any,
 ) -> list[ClaimResult]:
-    """Run a script with one row of arguments per claim; return a result per claim from ``width`` values."""
+    """Run a script with one row of arguments per claim. It returns ``width`` values per claim, decoded here."""
     if not refs:
         return []
     raw = connection.run(script, (value for row in rows for value in row), **arguments)
@@ -74,7 +74,7 @@ def page(
     members = [member for part in parts for member in part]
     shown = members[:limit]
     claims = read_claims(connection, [_pair(member)[1] for member in shown])
-    locations = set(shown)  # some claims may have moved since
+    locations = set(shown)  # skip claims that moved after the index was read
     on_page = [claim for claim in claims if f"{claim.host}|{claim.consumer}" in locations]
     return on_page, shown[-1] if len(members) > limit else None
 
@@ -88,7 +88,7 @@ def prepared(connection: RedisConnection, limit: int) -> list[Claim]:
     expire_all(connection)
     (consumers,) = connection.read(("ZRANGE", "deadlines", 0, limit - 1))
     claims = read_claims(connection, consumers)
-    return [claim for claim in claims if claim.state == ClaimState.PREPARED]  # some may have changed since
+    return [claim for claim in claims if claim.state == ClaimState.PREPARED]  # others changed after the first read
 
 
 def group_hosts(connection: RedisConnection, group_id: str) -> dict[str, int]:
@@ -117,7 +117,7 @@ def expire_all(connection: RedisConnection) -> None:
 
 
 def dump(connection: RedisConnection) -> verification.StoreDump:
-    """Expire overdue claims; return the data that ``verify`` compares."""
+    """Expire overdue claims, then return the data that ``verify`` compares, from one atomic read."""
     expire_all(connection)
     (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = connection.read(
         ("HMGET", "meta", "epoch", "position", *clock.FIELDS),
@@ -163,7 +163,10 @@ def _claim_result(ref: ClaimRef, answer: str, host: str = "", migration: str = "
 
 
 def _ranges(host: str | None) -> list[tuple[bytes, bytes]]:
-    """Return the (first member, end) ranges of a service host's or node's claims in the index, in byte order."""
+    """Return the ranges of index ``by_host`` with the claims of a service host or node, as (first member, end).
+
+    A service host's claims are in two ranges, in byte order: those on its nodes, "host/...", and on itself, "host|...".
+    """
     if host is None:
         return [(b"", b"+")]
     heads = [f"{host}|"] if names.SEPARATOR in host else [f"{host}/", f"{host}|"]

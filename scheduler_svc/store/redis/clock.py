@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server's clock minus partition time, which scripts advance in _time.lua."""
+"""Clock lead: the server's clock minus partition time. Scripts advance both in _time.lua."""
 
-FIELDS = ("time", "clock")  # in hash ``meta``
+FIELDS = ("time", "clock")  # fields of hash ``meta``: partition time, and the server's clock at that time
 
 
 def lead(time: str | None, clock: str | None) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections to Redis: timeouts, retries, and an identity check on each new connection."""
+"""Redis connections of a partition: timeouts, retries, and an identity check on each new connection."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,12 +24,12 @@ from scheduler_svc.store.redis.scripts import RedisIdentity, load, script_keys
 T = TypeVar("T")
 
 CONNECT_SECONDS = 2.0
-ANSWER_SECONDS = 10.0  # longer than any script; a snapshot of a large partition takes longest
+ANSWER_SECONDS = 10.0  # timeout of an answer; a large partition's snapshot takes longer than any script
 BLOCK_MS = 2_000  # longest blocking read
-READER_SECONDS = BLOCK_MS / 1000 + 3  # timeout of a blocking read
+READER_SECONDS = BLOCK_MS / 1000 + 3  # timeout of a blocking read's answer
 FOREIGN = "FOREIGN"  # script error: the caller is not the host's agent
-NO_AGENT = "*"  # host_uuid of callers that are not agents
-# Scripts that do not wait for replicas, because their writes are repeated or recomputed anyway.
+NO_AGENT = "*"  # host_uuid of callers that are not agents; never checked
+# Scripts that do not wait for replicas, because lost writes would be repeated or recomputed.
 NO_REPLICA_WAIT = frozenset(
     {
         "alive",
@@ -47,7 +47,7 @@ NO_REPLICA_WAIT = frozenset(
 
 
 class RedisConnection:
-    """Redis connections of one partition. Verbs are idempotent, so those without an answer are sent again."""
+    """Redis connections of one partition. Verbs without an answer are sent again, because they are idempotent."""
 
     def __init__(self, url: str, partition: str, repeats: RepeatCounter, options: StoreOptions) -> None:
         self.partition = partition
@@ -58,11 +58,14 @@ class RedisConnection:
         self.beats_decide = int(options["liveness"] == "beats")  # whether heartbeats revive services
         self.identity = RedisIdentity(partition, options["durability"], options["log_length"])
         self._client = self._open(url, self._wait_seconds or ANSWER_SECONDS)
-        # Blocking reads last longer than commands, but a follower must notice a hanging server soon.
+        # Blocking reads use connections of their own, with a timeout short enough to notice a hanging server.
         self._reader = self._open(url, READER_SECONDS)
 
     def run(self, verb: str, /, rest: Iterable[Any] = (), **values: Any) -> Any:
-        """Run the script of ``verb`` with its declared arguments, then ``rest``. Raises StoreUnavailable."""
+        """Run the script of ``verb`` with ``values`` for its declared arguments, then ``rest``.
+
+        Raises StoreUnavailable.
+        """
         script = load(verb)
         keys = script_keys(script, self.partition, values.get("namespace", ""))
         arguments = self._arguments(script, rest, values)
@@ -74,10 +77,10 @@ class RedisConnection:
         calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]],
         commands: Sequence[Sequence[Any]] = (),
     ) -> list[Any]:
-        """Send the script once per (rest, values) in ``calls``, and then ``commands``, in one packet.
+        """Run the script once per (rest, values) in ``calls``, then ``commands``, all sent in one packet.
 
-        A failed call or command returns its ResponseError and is not retried. Raises StoreUnavailable if no answer
-        shows which calls ran.
+        Returns one result per call and command: a failed one gives its ResponseError and is not retried. Raises
+        StoreUnavailable if it is unknown which calls ran.
         """
         script = load(verb)
         keys = script_keys(script, self.partition)
@@ -89,7 +92,7 @@ class RedisConnection:
         return script.arguments(rest, **self._limits, **values)
 
     def read(self, *commands: Sequence[Any]) -> list[Any]:
-        """Run commands, each (command, key word, arguments), in one transaction."""
+        """Run ``commands``, each (command, key word, *arguments), in one transaction; return their results."""
 
         def attempt() -> list[Any]:
             pipeline = self._client.pipeline(transaction=True)
@@ -110,7 +113,7 @@ class RedisConnection:
         return self.run_with_retries(self._check_identity)
 
     def run_with_retries(self, attempt: Callable[[], T], on_retry: Callable[[], None] = lambda: None) -> T:
-        """Run ``attempt``, repeatedly if there is no answer. Raises StoreUnavailable."""
+        """Run ``attempt``, and repeat it while no answer comes. Raises StoreUnavailable after the last try."""
         try:
             return retries.run_with_retries(attempt, EpochMissing, wait_seconds=self._wait_seconds, on_retry=on_retry)
         except redis.RedisError as error:
@@ -124,12 +127,12 @@ class RedisConnection:
         try:
             return self.identity.check(self._client.execute_command)
         except redis.ReadOnlyError:
-            # Drop connections to a former primary, so that the next attempt locates the new one.
+            # Drop the connections to a former primary, so that the next attempt locates the new primary.
             self._client.connection_pool.disconnect(inuse_connections=False)
             raise
 
     def _open(self, url: str, answer_seconds: float) -> ScriptClient:
-        # A partition's keys are in one cluster slot, which any key locates.
+        # Any text with the partition's hash tag locates the cluster slot of all its keys.
         return open_client(
             url,
             self.head,
@@ -141,7 +144,7 @@ class RedisConnection:
         )
 
     def _unavailable(self, error: redis.RedisError) -> errors.StoreUnavailable:
-        # Name the partition, since others may be available.
+        # Name the partition, because other partitions may be available.
         if isinstance(error, TooFewReplicas):
             return error.as_error(f"The store of partition {self.partition!r}")
         return errors.StoreUnavailable(why=f"partition {self.partition!r}: {type(error).__name__}: {error}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision record: one script, and plain reads."""
+"""Decision record on Redis."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from scheduler_svc.store.paging import Page
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import RedisConnection
 
-_ENTRY_ID = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")  # longer numbers exceed Redis' range
+_ENTRY_ID = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")  # Redis rejects longer numbers
 
 
 def record(connection: RedisConnection, request_id: str, document: Mapping[str, Any], most: int) -> None:
@@ -30,7 +30,7 @@ def find(connection: RedisConnection, request_id: str, project: str | None) -> d
     (entry_ids,) = connection.read(("HMGET", "decided", *keys, request_id))
     for entry_id in filter(None, entry_ids):
         (entries,) = connection.read(("XRANGE", "decisions", entry_id, entry_id))
-        if entries:  # otherwise dropped at the size limit
+        if entries:  # the record's size limit may have dropped the entry
             return documents.decode(entries[0][1]["document"], "decision")
     raise errors.UnknownDecision(request_id=request_id)
 

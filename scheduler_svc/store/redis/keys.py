@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key schema: every key of a partition, by the word that scripts use for it.
+"""Key schema: {word that scripts use for a key: the key's type and contents}.
 
 Keys of partition P are ``gantt:{p:P}:<word>``; the hash tag keeps them in one cluster slot.
 
-A "time" is partition time in ms: ``time`` in ``meta``, which each script advances by the step of the server's clock,
-clamped to 0...[store] max_clock_step. It may differ from every clock, so only the store may compare it. ``created_ms``
-of claims and ``at_ms`` of decisions are the server's clock, for display only.
+A "time" is partition time in ms. Each script advances it (``time`` in ``meta``) by the step of the server's clock,
+clamped to 0...[store] max_clock_step. Partition time may differ from every clock, so only the store may compare it.
+``created_ms`` of claims and ``at_ms`` of decisions are times of the server's clock, for display only.
 """
 
 KEYS: dict[str, str] = {

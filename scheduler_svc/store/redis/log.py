@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log of a partition in Redis."""
+"""Reads of a partition's log in Redis."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ from scheduler_svc.store.redis.keys import prefix
 
 
 def follow(connection: RedisConnection, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
-    """Return log entries after ``position``, waiting for the first, or None for a gap."""
+    """Return log entries after ``position``, or None for a gap; wait up to ``block_ms`` for the first entry."""
     if block_ms > 0:
         after: dict[Any, Any] = {connection.head + "log": f"{position}-0"}  # redis-py requires a union of key types
-        # 0 would block forever; the wait must also stay below the socket's timeout.
+        # Block for at least 1 ms (0 would block forever), and for less than the socket's timeout.
         wait_ms = min(max(block_ms, 1), BLOCK_MS)
         streams: Any = connection.wait(lambda client: client.xread(after, count=limit, block=wait_ms))
         if streams:
@@ -46,7 +46,10 @@ def _after(position: int, limit: int) -> Sequence[Any]:
 
 
 def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.GanttError]) -> list[LogEntry] | None:
-    """Decode the answer to ``read_command`` sent after these batches; None for a gap or error."""
+    """Decode the answer to a ``read_command`` that was sent after batches; None for a gap or an error.
+
+    Sums of the batches' own entries are taken from ``outcomes``, which saves decoding them again.
+    """
     if isinstance(raw, redis.ResponseError):
         return None
     answers = [outcome for outcome in outcomes if isinstance(outcome, BatchAnswer)]
@@ -57,7 +60,7 @@ def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.Gan
             for entry_id, fields in raw
         ]
     except errors.IncompatibleObject:
-        return None  # the claims are valid; the log's follower reports the error
+        return None  # do not fail valid claims: the log's follower will report the error
     newest = entries[-1].position if entries else max((answer.position for answer in answers), default=position)
     return log.without_gap(position, entries, newest)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs in Python on a partition in Redis: one script writes their changes if all that they read is unchanged."""
+"""Verbs in Python on Redis: one script commits a verb's changes, if all data that the verb read is unchanged."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -31,13 +31,13 @@ from scheduler_svc.store.verbs.partition import PartitionState
 P = ParamSpec("P")
 T = TypeVar("T")
 
-RACES = 50  # attempts of a verb under contention; in each race one verb succeeds
+RACES = 50  # tries of a verb under contention; in each race, one verb succeeds
 
 
 NUMBER = Codec(str, int)
 FLAG = Codec(lambda is_set: str(int(is_set)), lambda text: text == "1")
 CHILDREN = Codec("\0".join, lambda text: [member.partition("|")[2] for member in text.split("\0")])
-# Mappings of PartitionStorage used by verbs in Python, by key word.
+# {key word: (class, codec) of the mapping in PartitionStorage}, for mappings that verbs in Python use.
 ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "claims": (RedisRecords, codecs.CLAIM),
     "ended": (RedisFields, codecs.ENDS),
@@ -63,16 +63,16 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "beats": (RedisScores, NUMBER),
     "holders": (RedisScores, Codec(lambda _present: "0", int)),
 }
-# {argument of ``prefetch``: key words to read}
+# {argument of ``prefetch``: key words to read}.
 FETCHED = {
     "consumers": ("claims", "ended", "sources", "unverified"),
     "providers": ("providers", "capacity", "used", "generations", "children"),
     "services": ("services", "reports", "alive", "opened", "awaited"),
     "provider_names": ("provider_names",),
 }
-# Fields of a claim that the script counts, besides the group.
+# Fields of a claim that commit.lua needs to count it, besides the group.
 COUNTED = ("state", "host", "type", "project", "user", "allocations")
-# Sections of a plan: comparisons, then writes.
+# Sections of a plan, see commit.lua: first comparisons, then writes.
 SECTIONS = ("reads", "sizes", "rooms", "entries", "positions", "writes", "excess", "idle")
 
 
@@ -92,7 +92,7 @@ def run_at(
     *arguments: P.args,
     **options: P.kwargs,
 ) -> tuple[T, int]:
-    """Run a verb; return its answer and the log position of its commit."""
+    """Run a verb like ``run``; return its answer and the log position of its commit."""
     for _ in range(RACES):
         partition = RedisPartition(connection)
         now = partition.begin()
@@ -101,7 +101,7 @@ def run_at(
         except (LookupError, errors.GanttError) as error:
             if isinstance(error, errors.Unavailable) or partition.send_plan():
                 raise
-            continue  # the verb may have read half of a change
+            continue  # the verb may have failed on inconsistent reads, between which another verb wrote
         partition.flush(now)
         if partition.commit():
             return answer, partition.position
@@ -109,7 +109,11 @@ def run_at(
 
 
 class RedisPartition(PartitionState):
-    """A partition's data during one run of a verb."""
+    """A partition's data during one run of a verb: read on demand, and written by ``commit``.
+
+    Sums, excess and increments of generations are left to commit.lua, so that verbs that only add to them do not
+    conflict.
+    """
 
     claims: RedisRecords[Claim]
     providers: RedisFields[dict[str, Any]]
@@ -121,7 +125,7 @@ class RedisPartition(PartitionState):
     def __init__(self, connection: RedisConnection) -> None:
         super().__init__()
         self._connection = connection
-        self.epoch = 0  # not read yet
+        self.epoch = 0  # 0: not read yet
         self._rows = {word: kind(connection, word, codec) for word, (kind, codec) in ROWS.items()}
         for word, rows in self._rows.items():
             setattr(self, word, rows)
@@ -129,13 +133,13 @@ class RedisPartition(PartitionState):
         self._plan: Plan = {section: [] for section in SECTIONS}
         self._entries: list[tuple[int, str, Any]] = []
         self._counted: list[tuple[Mapping[str, Any], int]] = []
-        self._own_sums: Counter[tuple[str, str]] = Counter()  # {(provider, class): change of the sum by this verb}
+        self._own_sums: Counter[tuple[str, str]] = Counter()  # {(provider, class): this verb's change of the sum}
         self._raised: Counter[str] = Counter()  # {provider: increments of its generation}
         self._excess: dict[str, bool] = {}  # {provider: whether to flag new excess}
         self._idle: set[str] = set()
 
     def begin(self) -> int:
-        """Advance and return partition time; expire overdue claims."""
+        """Advance partition time and expire overdue claims; return partition time."""
         meta = map(int, self._connection.run("begin"))
         self.epoch, self.position, now, self.clock_ms, self.generation_base, self.vocabulary = meta
         self.time_ms = now
@@ -143,7 +147,7 @@ class RedisPartition(PartitionState):
         return now
 
     def commit(self) -> bool:
-        """Write all changes and return True, unless data that the verb read has changed."""
+        """Write all changes of the verb; return False and write nothing if data that it read has changed."""
         self._note_api_changes()
         self._plan["entries"].extend(self._entries)
         self._plan["excess"].extend(self._excess.items())
@@ -161,7 +165,7 @@ class RedisPartition(PartitionState):
         return self.send_plan()
 
     def send_plan(self) -> bool:
-        """Write what ``commit`` planned; return whether everything read is still current."""
+        """Run the plan, which writes only if all data that the verb read is unchanged; return whether it is."""
         for rows in self._rows.values():
             rows.compare(self._plan)
         plan = {"epoch": self.epoch, "position": self._former_position, **self._plan}
@@ -190,7 +194,7 @@ class RedisPartition(PartitionState):
         self._entries.append((entry.position, entry.kind, documents.encode(entry.payload)))
 
     def due_consumers(self, until: int, limit: int) -> list[str]:
-        return []  # ``begin`` has expired overdue claims
+        return []  # ``begin`` has already expired overdue claims
 
     def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
         number = -1 if limit == ALL else limit
@@ -217,7 +221,7 @@ class RedisPartition(PartitionState):
         return bool(self._plan["sizes"][0][1])
 
     def has_room(self, provider: str, resource_class: str, amount: int) -> bool:
-        """Compare only whether the amount fits at commit, because unrelated claims change the sum."""
+        """Return whether the amount fits. Only this answer is compared at commit: unrelated claims change the sum."""
         capacity = capacity_in(self.capacity.get(provider, {}).get(resource_class))
         most = capacity - amount - self._own_sums[provider, resource_class]
         has_room = self.peek(self.used, provider, {}).get(resource_class, 0) <= most
@@ -231,10 +235,10 @@ class RedisPartition(PartitionState):
         del self.awaited[host]
 
     def flush(self, now: int, *, flag: bool = False) -> None:
-        """Leave counting and logging of sums to the script."""
+        """Queue the counted claims for commit.lua, which changes and logs the sums."""
         if self._counted:
             self._entries.append((self.position + 1, "used", {"flag": flag, "claims": self._counted}))
-            self.position += bool(self.changed_providers)  # the script logs only changes
+            self.position += bool(self.changed_providers)  # the script adds no log entry without changes
             for provider in self.claimed_providers:
                 self.increase_generation(provider)
             self._counted = []
@@ -249,7 +253,7 @@ class RedisPartition(PartitionState):
         return default if value is None else value
 
     def increase_generation(self, provider: str) -> None:
-        """Leave the increment to the script, so that only verbs that read the generation conflict."""
+        """Queue an increment for commit.lua, so that only verbs that read the generation conflict."""
         self._raised[provider] += 1
 
     def set_generation(self, provider: str, generation: int) -> None:
@@ -257,11 +261,11 @@ class RedisPartition(PartitionState):
         del self._raised[provider]
 
     def update_excess(self, provider: str, now: int, *, flag: bool) -> None:
-        """Leave it to the script, which first writes sums and capacity."""
+        """Queue the update for commit.lua, which writes sums and capacity first."""
         self._excess[provider] = flag
 
     def drop_idle_sums(self, provider: str) -> None:
-        """Leave it to the script, which first writes sums."""
+        """Queue the removal for commit.lua, which writes the sums first."""
         self._idle.add(provider)
 
     def _count(self, claim: Claim, sign: int) -> None:
@@ -276,7 +280,7 @@ class RedisPartition(PartitionState):
                 self.claimed_providers.add(provider)
 
     def _note_api_changes(self) -> None:
-        """Record the position of API changes in service hosts' trees, against which reports are planned."""
+        """Record this position for service hosts whose trees changed, so that reports planned on older trees fail."""
         touched = {host for host, _before, report in self.reports.changes() if report is None}
         for name, *documents_ in self.providers.changes():
             touched |= {name, *(document["root"] for document in documents_ if document is not None)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pins, run as scripts."""
+"""Verbs for pins and homes of server groups on Redis."""
 
 from scheduler_svc.store.records import GroupHome, GroupMembership
 from scheduler_svc.store.redis.connect import RedisConnection

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encoding of a batch for prepare.lua, and decoding of its answer."""
+"""Verb ``prepare`` on Redis: encodes batches for prepare.lua, and decodes its answers."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ _FIELDS = 6  # values per intent in the script's answer
 
 
 def prepare(connection: RedisConnection, batch: ClaimBatch, decision_bytes: int) -> BatchAnswer | None:
-    """Run the script once; None if it only expired claims and more are due."""
+    """Run the script once. Returns None if it only expired claims, because more are overdue."""
     raw = connection.run("prepare", rows(batch), **arguments(batch, decision_bytes))
     return _observed(connection, batch, raw) if raw else None
 
@@ -39,7 +39,7 @@ def prepare_all(
     log_after: int | None,
     prepare_alone: Callable[[ClaimBatch], BatchAnswer | errors.GanttError],
 ) -> BatchOutcomes:
-    """Run the script for all batches in one packet; run those without an answer by ``prepare_alone``."""
+    """Run the script for all batches, sent in one packet; call ``prepare_alone`` for each batch without an answer."""
     valid = [validation.is_valid_batch(batch) for batch in batches]
     calls = [(rows(batch), arguments(batch, decision_bytes)) for batch in compress(batches, valid)]
     read = [] if log_after is None else [log.read_command(connection.partition, log_after)]
@@ -47,7 +47,7 @@ def prepare_all(
     outcomes: list[BatchAnswer | errors.GanttError] = []
     for batch, is_valid in zip(batches, valid, strict=True):
         raw = next(raws) if is_valid else None
-        # Invalid and failed batches, and those that only expired claims, run alone.
+        # Run alone: invalid and failed batches, to raise their errors, and batches that only expired claims.
         if isinstance(raw, list) and raw:
             outcomes.append(_observed(connection, batch, raw))
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings of a partition's keys for verbs in Python: read on demand, written when the verb ends."""
+"""Mappings over a partition's keys for verbs in Python: fields are read on demand, and written by the verb's plan."""
 
 import functools
 import hashlib
@@ -11,17 +11,19 @@ from scheduler_svc.store.codecs import Codec
 from scheduler_svc.store.redis.connect import RedisConnection
 
 V = TypeVar("V")
-COMPARED_BATCH = 1000  # fields per comparison command
+COMPARED_BATCH = 1000  # fields that one command of a plan compares
 Plan = Mapping[str, list[Any]]  # {section: rows}; see commit.lua
 
 
 class RedisFields(MutableMapping[str, V]):
+    """Fields of a hash. The plan compares each field that the verb read, and writes each field that it changed."""
+
     def __init__(self, connection: RedisConnection, word: str, codec: Codec) -> None:
         self._connection = connection
         self._word = word
         self._codec = codec
-        self._texts: dict[str, str] = {}  # stored texts; '' for no field
-        self._values: dict[str, V | None] = {}  # values, possibly changed by the verb
+        self._texts: dict[str, str] = {}  # {name: stored text}; '' for a missing field
+        self._values: dict[str, V | None] = {}  # {name: value, possibly changed by the verb}; None for a missing field
 
     def missing(self, names: Collection[str]) -> list[str]:
         return [name for name in dict.fromkeys(names) if name not in self._texts]
@@ -41,7 +43,7 @@ class RedisFields(MutableMapping[str, V]):
         return value
 
     def peek(self, name: str) -> V | None:
-        """Return a value or None, without comparing it at commit."""
+        """Return a field's value or None, without comparing the field at commit."""
         if name in self._values:
             return self._values[name]
         if name not in self._texts:
@@ -68,7 +70,7 @@ class RedisFields(MutableMapping[str, V]):
         return [name for name in self._values if name in self._texts]
 
     def changes(self) -> Iterator[tuple[str, V | None, V | None]]:
-        """Yield (name, old value, new value) of changed fields; None for no field."""
+        """Yield (name, old value, new value) of each changed field; None stands for a missing field."""
         for name, value in self._values.items():
             before = self._stored(name)
             if name not in self._texts or value != before:
@@ -90,14 +92,14 @@ class RedisFields(MutableMapping[str, V]):
 
 
 class RedisRecords(RedisFields[V]):
-    """Fields whose values are replaced, never changed in place."""
+    """Fields whose values are never changed in place, so that decoded values can be cached."""
 
     def __init__(self, connection: RedisConnection, word: str, codec: Codec) -> None:
         super().__init__(connection, word, Codec(codec.encode, functools.cache(codec.decode)))
 
 
 class RedisPositions(RedisFields[int]):
-    """Log positions by name; write-only."""
+    """Fields that verbs only write. Each value is a log position, which commit.lua shifts to the actual position."""
 
     def pop(self, name: str, default: Any = None) -> Any:
         del self[name]
@@ -111,7 +113,7 @@ class RedisPositions(RedisFields[int]):
 
 
 class RedisScores(RedisPositions):
-    """Scores of a sorted set by member; write-only."""
+    """{member: score} of a sorted set; verbs only write it."""
 
     def _write(self, plan: Plan, name: str, _before: int | None, after: int | None) -> None:
         if after is None:
@@ -121,7 +123,7 @@ class RedisScores(RedisPositions):
 
 
 class RedisMembers(RedisFields[bool]):
-    """Members of a set, each mapped to True."""
+    """Members of a set, each with value True."""
 
     def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
         return [("SISMEMBER", self._word, name) for name in names]
@@ -138,7 +140,7 @@ class RedisMembers(RedisFields[bool]):
 
 
 class RedisChildren(RedisFields[list[str]]):
-    """Children by parent, stored as a set of "parent|child"."""
+    """{parent: children}, stored as a sorted set of "parent|child"."""
 
     def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
         return [("ZRANGEBYLEX", self._word, *range_below(name)) for name in names]
@@ -157,10 +159,10 @@ class RedisChildren(RedisFields[list[str]]):
 
 
 def digest(texts: Iterable[str]) -> str:
-    """Return the form in which commit.lua compares an answer of several texts."""
+    """Return the digest by which commit.lua compares an answer of several texts."""
     return hashlib.sha1("\0".join(texts).encode(), usedforsecurity=False).hexdigest()
 
 
 def range_below(name: str) -> tuple[str, str]:
-    """Return the lexical range of members "name|..."; '}' is the next byte after '|'."""
+    """Return the lexical range of members "name|...": '}' is the byte after '|'."""
     return f"[{name}|", f"({name}}}"

@@ -9,7 +9,7 @@ from scheduler_svc.store.bounded import CLAIMS, HOSTS, LOG, MAPPINGS, PINS, TOMB
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import KEYS, state_word
 
-# {collection: key words}; the entries of the first key count. ``meta`` never grows.
+# {collection: key words}. The first key gives the number of entries; all count for the size. ``meta`` never grows.
 WORDS = {
     CLAIMS: (*MAPPINGS[CLAIMS], "by_host", "tallied"),
     TOMBSTONES: MAPPINGS[TOMBSTONES],

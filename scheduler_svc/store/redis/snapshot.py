@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots of a partition in Redis, read in pages to limit the load of server and process.
+"""Snapshots of a partition in Redis, read in pages to limit the load on server and process.
 
-One transaction reads the log position with the first page of each hash, which is all of a small partition. Others may
-write between further pages. The log entries since the first pages are applied last; their values are absolute, so
-entries that a page already contains do no harm. SCAN returns all elements present during the whole iteration
-(https://redis.io/docs/latest/commands/scan).
+One transaction reads the log position and the first page of each hash; a small partition has no further pages. Other
+clients may write between further pages, so the log entries since the first pages are applied at the end. Their values
+are absolute: applying an entry that a page already contains changes nothing. SCAN returns all elements that exist
+during the whole iteration (https://redis.io/docs/latest/commands/scan).
 """
 
 import json
@@ -20,14 +20,14 @@ from scheduler_svc.store.redis import log
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import state_word
 
-PAGE = 1000  # approximate number of fields per read
-ATTEMPTS = 5  # reads of a partition whose log wraps or epoch changes meanwhile
+PAGE = 1000  # approximate number of fields per page, and log entries per read
+ATTEMPTS = 5  # tries of a snapshot during which the log drops needed entries or an epoch begins
 
 _WORDS = ("providers", "used", "services", "alive", "opened")
 
 
 class DecodedTexts(UserDict[str, Any]):
-    """Values kept as text and decoded on each access, because decoded objects need several times the memory."""
+    """Mapping that keeps values as text and decodes them on access: decoded objects need several times the memory."""
 
     def __init__(self, texts: dict[str, str], decode: Callable[[str], Any]) -> None:
         self.data = texts
@@ -41,7 +41,7 @@ class DecodedTexts(UserDict[str, Any]):
 
 
 def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapshot:
-    """Return a copy of the data that replicas hold. Raises StoreUnavailable and IncompatibleObject."""
+    """Return a consistent copy of the replicated state. Raises StoreUnavailable and IncompatibleObject."""
     for _ in range(ATTEMPTS):
         pages = _Pages(connection, namespaces)
         pages.read_first()
@@ -61,14 +61,14 @@ class _Pages:
         self._connection = connection
         self._namespaces = namespaces
         self._texts: dict[str, dict[str, str]] = {word: {} for word in (*_WORDS, *map(state_word, namespaces))}
-        self._cursors: dict[str, int] = {}  # cursors of hashes with more pages
+        self._cursors: dict[str, int] = {}  # {key word: SCAN cursor} of hashes with further pages
         self.epoch = self.position = 0
 
     def read_first(self) -> None:
         """Read the first page of every hash atomically."""
         commands = [("HMGET", "meta", "epoch", "position"), *(_scan(word, 0) for word in self._texts)]
         reply = self._connection.read(*commands)
-        if reply[0][0] is None:  # the keys were deleted on a running server
+        if reply[0][0] is None:  # the keys of a running server were deleted
             self._connection.check_identity()
             reply = self._connection.read(*commands)
         self.epoch, self.position = (int(value) for value in reply[0])
@@ -84,7 +84,7 @@ class _Pages:
         return is_large
 
     def catch_up(self, snapshot: Snapshot) -> Snapshot | None:
-        """Apply the log entries up to now; None if the log no longer has all of them."""
+        """Apply the log entries since the first pages. Returns None if the log lacks some or an epoch began."""
         ((epoch, last),) = self._connection.read(("HMGET", "meta", "epoch", "position"))
         if epoch is None or int(epoch) != snapshot.epoch:
             return None
@@ -147,7 +147,7 @@ def _apply(snapshot: Snapshot, entry: LogEntry) -> None:
                 _update(snapshot.states.get(namespace, {}), states)
         case kind:
             _update(parts[kind], entry.payload)
-    if entry.kind == "service":  # a removed host's liveness has no log entry
+    if entry.kind == "service":  # a removed service has no further entries that end its liveness
         for host in (host for host, service in entry.payload.items() if service is None):
             parts["alive"].pop(host, None)
             parts["opened"].pop(host, None)

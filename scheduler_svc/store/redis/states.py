@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state verbs. Reports are compared in Python; a script writes the result unless another report came first."""
+"""Host state verbs on Redis.
+
+Reports are compared with stored documents in Python. A script then writes the changes, unless the host's last report
+or the API's share of its trees changed in between.
+"""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -87,7 +91,7 @@ def _try_report(connection: RedisConnection, host: str, report: HostReport) -> S
 def _last_report(
     connection: RedisConnection, host: str, nodes: list[str]
 ) -> tuple[str | None, dict[str, Any], tuple[int, int], str | None, list[str]]:
-    """Return last report, documents of ``nodes``, (epoch, position), API position, name conflicts."""
+    """Return (last report's text, {node: document}, (epoch, position), position of API changes, name conflicts)."""
     raw, meta, api_changed, *fields = connection.read(
         ("HGET", "reports", host),
         ("HMGET", "meta", "epoch", "position"),
@@ -169,11 +173,11 @@ def delete_state(connection: RedisConnection, namespace: str, name: str, version
 def _write_state(
     connection: RedisConnection, namespace: str, name: str, version: int, document: Mapping[str, Any] | None
 ) -> int:
-    """Replace a document, or delete it (None); invalidate decisions if it is an aggregate."""
+    """Replace a document, or delete it (None). A changed aggregate makes earlier decisions on its hosts stale."""
     stale: Collection[str] = ()
     if namespace == aggregates.NAMESPACE:
         rows = _read_states(connection, namespace, [name])
-        # The script writes only if the version still matches.
+        # This read may be out of date, but the script writes only if the version still matches.
         before = next((stored for _name, recorded, stored in rows if recorded == version), None)
         stale = aggregates.touched(before, document)
     text = "" if document is None else documents.encode(document)
@@ -246,7 +250,7 @@ def _document_rows(plan: reports.ReportPlan) -> Iterator[str]:
 
 
 def _link_rows(linked: Mapping[str, str], unlinked: Mapping[str, str]) -> list[str]:
-    """Return a flat list of (parent, child, "1" to add or "0" to remove)."""
+    """Return the flat list of (parent, child, "1" to add or "0" to remove) that report.lua takes."""
     values: list[str] = []
     for entries, added in ((unlinked, "0"), (linked, "1")):
         for child, parent in entries.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis store: each verb is a script, or a Python function whose changes one script writes."""
+"""Redis store: runs each verb as a script, or in Python with one script that commits its changes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Concatenate, Unpack
@@ -20,12 +20,12 @@ MAX_REAP = 1000
 
 
 class RedisStore(Store):
-    """Partition in Redis. Threads may share it, processes may not."""
+    """Store of one partition in Redis. Threads may share it, but not processes."""
 
     def __init__(self, url: str, partition: str, **options: Unpack[StoreOptions]) -> None:
         super().__init__(partition, **options)
         if redis_nodes.has_multiple_servers(url):
-            # After a failover, the new server may lack the last writes whatever this server's durability.
+            # After a failover, the new primary may lack the last writes, whatever the durability of the old one.
             self.options["durability"] = "everysec"
         self._connection = RedisConnection(url, partition, self.repeats, self.options)
 
@@ -54,7 +54,7 @@ class RedisStore(Store):
 
     def counts(self) -> Mapping[str, int]:
         live, prepared = self._connection.read(("HLEN", "claims"), ("ZCARD", "deadlines"))
-        return {"prepared": prepared, "confirmed": live - prepared}  # only prepared claims have a deadline
+        return {"prepared": prepared, "confirmed": live - prepared}  # only prepared claims have deadlines
 
     def clock_lead(self) -> int:
         return clock.lead(*self._connection.read(("HMGET", "meta", *clock.FIELDS))[0])

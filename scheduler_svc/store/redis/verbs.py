@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs with an implementation for Redis, mostly scripts; all others run in Python."""
+"""{verb: its implementation for Redis}; verbs that are not listed run in Python, see RedisPartition."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
