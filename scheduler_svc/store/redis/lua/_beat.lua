@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Heartbeat of a service.
+-- Heartbeats of services.
 --@ keys services beats alive
 
 -- Records a heartbeat; logs a service that is new or, if heartbeats decide liveness, was down.

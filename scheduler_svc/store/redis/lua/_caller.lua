@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ends the script with error 'FOREIGN UUID HOST' if state folder UUID, not the caller's, owns the host's name.
--- ARGV: uuid of the calling agent's state folder, '' if it has none, '*' for other callers
+-- Ends the script with error 'FOREIGN UUID HOST' if a state folder UUID other than the caller's owns the host's name.
+-- ARGV: uuid of the calling agent's state folder, '' if the folder has none, '*' for callers that are not agents
 --@ args host_uuid
 --@ keys services
 if A.host_uuid ~= '*' then

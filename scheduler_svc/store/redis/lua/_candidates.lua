@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Candidates of a batch, with the stored data of their hosts and providers. Reads A.position and A.resources.
+-- Candidates of a batch, and the stored data of their hosts and providers. Reads A.position and A.resources.
 local decided_at = tonumber(A.position)
 local resources_text = A.resources
 local resources = resources_text ~= '' and cjson.decode(resources_text) or nil
 local capacities, eligibles, homes, host_read, candidates = {}, {}, {}, {}, {}
 
--- Parses a candidate, once for all intents, because a large batch names each host many times.
+-- Parses a candidate. Cached, because a large batch names each host many times.
 local function read_candidate(text)
   local candidate = candidates[text]
   if not candidate then
@@ -33,7 +33,7 @@ local function without_providers(candidate, allocations)
     limit = candidate.limit, required = required, required_text = cjson.encode(required) }
 end
 
--- Reads hash fields in batches, because the number of arguments of a call is limited.
+-- Reads hash fields in batches, because Lua limits the number of arguments of a call.
 local function read_fields(key, names)
   local values = {}
   if #names > 0 and #names <= 1000 then
@@ -47,7 +47,7 @@ local function read_fields(key, names)
   return values
 end
 
--- Reads all data needed to judge these candidates, in few commands.
+-- Reads all data that judging these candidates needs, in few commands.
 local function fetch(batch)
   local names, hosts, related = {}, {}, {}
   local function note(name)
@@ -101,7 +101,7 @@ local function fetch_flat(name)
   end
 end
 
--- Reads the data of all first candidates at once, because most intents take theirs.
+-- Reads the data of all first candidates at once, because most intents get their first candidate.
 local function fetch_first(intents)
   local firsts = {}
   if #intents == 1 then

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decision record, bounded in size, and its index by request. `decision_bytes` in `meta` is the total size.
+-- Decision record, bounded in size, and its index by request. Field `decision_bytes` of `meta` has the total size.
 --@ keys decisions decided
 local PAGE, PAGES = 16, 16 -- a script drops at most PAGE * PAGES records, far more than it adds
 local SLACK = 64 -- 1/SLACK of the bound is dropped at once, which is cheaper than single records
 
--- See decisions.record_bytes.
+-- Returns the bytes that a decision counts in the record. Keep in sync with store/decisions.py.
 local function record_bytes(request_id, project, text)
   local by_project = project ~= '' and #request_id + 2 * #project or 0
   return #text + 2 * #request_id + by_project + 200
 end
 
--- Request ids may repeat across projects, so the newest decision is indexed per project and overall.
+-- Returns the index keys of a decision. Projects may use the same request id, so the newest decision of a request is
+-- indexed per project and overall.
 local function index_keys(request_id, project)
   return project == '' and { request_id } or { request_id, request_id .. '\0' .. project }
 end

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lookup of a claim by its identity.
+-- Lookup of claims by consumer and attempt.
 
--- Returns the live claim or nil, a final answer or nil, and the consumer's own claim or nil; nil, nil if unknown.
+-- Returns the attempt's live claim or nil; its end, 'foreign' if the claim is not on `host`, or nil; and the consumer's
+-- own claim or nil. The first two are nil for an unknown attempt. An overdue claim on an open host ends first.
 local function find_claim(consumer, attempt, host)
   local own = live_claim(redis.call('HGET', K.claims, consumer))
   local claim = claim_of(own, consumer, attempt)
@@ -11,7 +12,7 @@ local function find_claim(consumer, attempt, host)
   return nil, end_of(ends_of(consumer), attempt), own
 end
 
--- Calls `decide` for the claim in each row of `width` arguments, writes all changes, and returns the results.
+-- Calls `decide` for each claim, given as a row of `width` arguments; writes all changes and returns all results.
 local function answer_each(width, decide)
   local answers = {}
   for i = REST, #ARGV, width do

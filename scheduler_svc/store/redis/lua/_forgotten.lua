@@ -3,7 +3,7 @@
 --@ keys awaited
 --@ include _unnamed
 
--- Returns whether any host may run forgotten claims, as of the script's first call.
+-- Returns whether any host is awaited, because it may run forgotten claims. Reads this once per script.
 local is_awaiting
 local function awaits_any()
   if is_awaiting == nil then
@@ -12,7 +12,7 @@ local function awaits_any()
   return is_awaiting
 end
 
--- Returns whether an unknown attempt may run on `host` ('*': any, '': none), which has not audited yet.
+-- Returns whether a forgotten attempt may run on `host` ('*': any host, '': no host).
 local function may_be_forgotten(host)
   if host == '*' then
     return awaits_any()
@@ -23,7 +23,7 @@ local function may_be_forgotten(host)
     or redis.call('SISMEMBER', K.awaited, UNNAMED_HOSTS) == 1 and not is_open(host)
 end
 
--- Returns the answer for an unknown attempt: closed if an unverified or forgotten attempt of the consumer may run.
+-- Returns the answer for an unknown attempt: 'closed' if an unverified or forgotten attempt of the consumer may run.
 local function unknown_answer(consumer)
   return (has_unverified(consumer) or may_be_forgotten('*')) and 'closed' or 'unknown'
 end

@@ -5,10 +5,10 @@ local group = A.group ~= '' and cjson.decode(A.group) or nil
 local member_deltas = {} -- planned change of the group's members, by host
 local source_host = nil -- where the current instance already counts, as the source of its move
 local batch_consumers, members = {}, nil -- set of the intents' consumers; group members by host
--- Home generation up to which the group left this partition.
+-- Generation of the group's home up to which claims are refused, because the group has left this partition.
 local left = group and redis.call('HGET', K.pins, 'left:' .. group.id) or ''
 
--- Returns {consumer = claim} of listed consumers outside the batch whose claims do not name the group.
+-- Returns the live claims of the listed consumers, without consumers of the batch and claims that name the group.
 local function read_other_members(consumers)
   local claims = {}
   for i, raw in ipairs(read_fields(K.claims, consumers)) do
@@ -21,7 +21,7 @@ local function read_other_members(consumers)
   return claims
 end
 
--- Counts the group's members by host before the batch: its claims, and the members named in A.members.
+-- Returns {host = number of members} before the batch: the group's claims, and the members named in A.members.
 local function members_by_host()
   if not members then
     members = {}
@@ -41,7 +41,7 @@ local function members_by_host()
   return members
 end
 
--- Counts the group's members on a host, including planned ones.
+-- Returns the number of the group's members on a host, including planned claims.
 local function members_on(host)
   return (members_by_host()[host] or 0) + (member_deltas[host] or 0)
 end
@@ -55,7 +55,8 @@ local function are_members_only_on(host, hosts)
   return true
 end
 
--- Returns whether the group has moved away. Alternates have no generation, and pass while it has members or returned.
+-- Returns whether the group has left this partition, so that the batch's claims are refused. Claims of alternates have
+-- no generation (''); they are accepted if the group has members here or has returned.
 local function has_left()
   if A.group_generation == '' then
     return left ~= '' and not string.find(left, ' ', 1, true) and not next(group_of(group.id).hosts)
@@ -63,7 +64,7 @@ local function has_left()
   return A.group_generation <= left
 end
 
--- Reopens the partition for the group, after a claim under a later generation.
+-- Marks a departed group as returned, after a claim under a later generation.
 local function note_return()
   if group and A.group_generation ~= '' and left ~= '' and not string.find(left, ' ', 1, true) then
     left = left .. ' returned'
@@ -84,7 +85,7 @@ local function group_allows(host)
   return are_members_only_on(host, members_by_host()) and are_members_only_on(host, member_deltas)
 end
 
--- Returns whether an affinity group is on several hosts, but may prove to be on one.
+-- Returns whether an affinity group is split over several hosts, but audits may show that it is on one.
 local function may_be_rejoined()
   local hosts = group and group.policy == 'affinity' and group_of(group.id).hosts or {}
   return next(hosts) and next(hosts, next(hosts)) and (awaits_any() or has_any_unverified())

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Verdict on a candidate, from sums and the batch's deltas; same rules as rpcapi/resources/fit.
+-- Verdict on a candidate, from sums and the batch's planned changes. Keep in sync with verbs/verdicts.py.
 -- Include after _candidates and _group_policy.
 local deltas = {} -- planned changes of sums
 local claim_deltas = {} -- planned changes of the number of claims, by node
 
--- Adds a claim to the batch's deltas, or with sign -1 subtracts it.
+-- Adds a claim to the planned changes (sign 1), or subtracts it (-1).
 local function plan(claim, sign)
   for provider, amounts in pairs(claim.allocations) do
     local planned = deltas[provider] or {}
@@ -61,7 +61,7 @@ local function read_change(candidate)
   return false
 end
 
--- Returns whether the sums or inventories of the candidate's providers changed since the decision.
+-- Returns whether the sums or inventories of the candidate's providers have changed since the decision.
 local function has_changed(candidate)
   if candidate.changed == nil then
     candidate.changed = read_change(candidate)
@@ -73,7 +73,8 @@ local function is_stale(name)
   return eligibles[name] > decided_at or eligibles[homes[name]] > decided_at
 end
 
--- Returns whether eligibility of a provider or service host changed after the decision, and whether all are open.
+-- Returns whether the eligibility of a provider or its service host has changed since the decision, and whether all
+-- service hosts are open.
 local function staleness_and_openness(candidate)
   local host = candidate.host
   local stale, open = is_stale(host), open_hosts[homes[host]]
@@ -85,7 +86,8 @@ local function staleness_and_openness(candidate)
   return stale, open
 end
 
--- Returns whether forgotten claims matter: to an affinity group without members, or a shared provider.
+-- Returns whether awaited audits may change the verdict: forgotten claims matter for an affinity group without members,
+-- and for providers of other service hosts.
 local function awaits_audits(candidate)
   if not awaits_any() then
     return false
@@ -100,7 +102,7 @@ local function awaits_audits(candidate)
   return false
 end
 
--- Returns UNKNOWN, STALE or CLOSED; FITS means that only the sums are left to compare.
+-- Returns UNKNOWN, STALE, CLOSED, or FITS if only capacity and group are left to judge.
 local function eligibility_of(candidate)
   if candidate.flat then
     fetch_flat(candidate.host)
@@ -141,7 +143,8 @@ local function capacity_verdict(candidate)
   return (may_be_rejoined() or awaits_audits(candidate)) and 'CLOSED' or 'FITS'
 end
 
--- Returns the verdict on a candidate. Rejections are final: after all ends, sums and members only grow.
+-- Returns the verdict on a candidate. A rejection is cached for the batch: all ends are planned before the first call,
+-- so sums and members only grow.
 local function judge(candidate)
   if candidate.verdict == 'GROUP' and candidate.host == source_host then
     candidate.verdict = 'FITS' -- judged before, for another instance

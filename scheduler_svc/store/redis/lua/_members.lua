@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Hosts on which claims count. Include after _partition.
+-- Hosts on which claims count as group members. Include after _partition.
 
 -- Returns the root of a provider's tree; an unknown provider is its own root.
 local function root_of(provider)
@@ -7,7 +7,7 @@ local function root_of(provider)
   return raw and cjson.decode(raw).root or provider
 end
 
--- Returns the set of hosts on which a claim counts: its host, or the roots of an API-owned claim's providers.
+-- Returns the set of hosts on which a claim counts: its host, or for an API-owned claim the roots of its providers.
 local function hosts_of_claim(claim)
   local hosts = {}
   if not is_of_api(claim) then

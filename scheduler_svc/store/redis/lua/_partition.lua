@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Functions shared by all scripts on claims. Reads A.log_length, the maximum number of log entries.
+-- Functions that all scripts of verbs share. Reads A.log_length, the maximum number of log entries.
 -- Sums and group counts change in memory; flush() writes them once.
--- `now` is partition time, the basis of all comparisons; `clock_text` is the server's clock, for human readers.
+-- `now` is partition time, for comparisons; `clock_text` is the server's clock, for times that people read.
 --@ include _time
 --@ include _unverified
 --@ include _tallies
@@ -10,7 +10,7 @@ local POSITION_LEAP = 1048576 -- positions skipped by a new epoch, more than a s
 local EXPIRE_BATCH = 1000 -- claims expired at the start of a script
 local UNKNOWN_END = 'unknown' -- end of an attempt aborted before it had a claim
 
--- Ten times faster than Redis' own conversion of numbers to strings.
+-- Returns a number as text, ten times faster than Redis converts it.
 local function int(number)
   return string.format('%d', number)
 end
@@ -32,7 +32,7 @@ local function host_of(name)
   return string.match(name, '^[^/]*')
 end
 
--- Returns whether the Placement API owns a claim, even if the scheduler wrote it.
+-- Returns whether the Placement API owns a claim, whether a client or the scheduler made it.
 local function is_of_api(claim)
   return host_of(claim.host) == '@api'
 end
@@ -79,7 +79,7 @@ local function count_at(provider, amounts, sign)
   end
 end
 
--- Adds a claim to the sums, or with sign -1 subtracts it. An unverified claim counts on its own host only.
+-- Adds a claim to the sums (sign 1), or subtracts it (-1). An unverified claim counts only at its host's providers.
 local function count(claim, sign)
   local only_host = claim.state == 'unverified' and host_of(claim.host)
   for provider, amounts in pairs(claim.allocations) do
@@ -112,7 +112,7 @@ local function last_end(ends)
   return last
 end
 
--- Tombstones are final states, or "state:attempt" if they prove only the ends before that attempt. See tombstones.py.
+-- Returns whether a later attempt's tombstone proves that `attempt` has ended. See tombstones.py for their format.
 local function proves_end_of(ends, attempt)
   for number, tombstone in pairs(ends) do
     if attempt < tonumber(string.match(tombstone, ':(%d+)$') or number) then
@@ -122,7 +122,7 @@ local function proves_end_of(ends, attempt)
   return false
 end
 
--- Returns how an attempt ended, or nil. Attempts that a recorded end proves to be over were aborted.
+-- Returns how an attempt ended, or nil. If only a later attempt's tombstone proves the end, it counts as aborted.
 local function end_of(ends, attempt)
   local own = ends[attempt]
   return own and string.match(own, '^[^:]*') or (proves_end_of(ends, tonumber(attempt)) and 'aborted') or nil
@@ -139,7 +139,7 @@ local function source_of(consumer)
   return migration and own_claim(migration) or nil
 end
 
--- Returns the live claim of an attempt, or nil: `own`, the consumer's own claim, or the source of its move.
+-- Returns an attempt's live claim, or nil. It is `own`, the consumer's own claim, or the source of the consumer's move.
 local function claim_of(own, consumer, attempt)
   local claim = own
   if not claim or claim.attempt ~= tonumber(attempt) then
@@ -153,7 +153,7 @@ local function move_of(claim)
   return claim.instance and claim.consumer or claim.migration
 end
 
--- Records how an attempt ended; it proves that the attempts before `proves_before` have ended too.
+-- Records how an attempt ended. Its end proves that attempts before `proves_before` have ended too.
 local function add_tombstone(consumer, attempt, state, proves_before)
   local ends = ends_of(consumer)
   ends[int(attempt)] = proves_before == tonumber(attempt) and state or state .. ':' .. int(proves_before)
@@ -161,7 +161,7 @@ local function add_tombstone(consumer, attempt, state, proves_before)
   redis.call('ZADD', K.ended_at, now_text, consumer)
 end
 
--- Adds a live claim. `text` is its JSON; `claim` needs only the fields read here.
+-- Stores a live claim, and adds it to all sums and indexes. `text` is its JSON; `claim` has the fields that are read.
 local function add_claim(claim, text)
   redis.call('HSET', K.claims, claim.consumer, text)
   if claim.instance then
@@ -183,7 +183,7 @@ local function add_claim(claim, text)
   end
 end
 
--- Removes a live claim without a tombstone, because its attempt goes on.
+-- Removes a live claim from all sums and indexes, without a tombstone: its attempt does not end.
 local function drop_claim(claim)
   redis.call('HDEL', K.claims, claim.consumer)
   if claim.instance then
@@ -203,7 +203,7 @@ local function drop_claim(claim)
   end
 end
 
--- Makes the destination of a move an ordinary claim after the source has ended.
+-- Makes the destination of a move its instance's only claim, after the source has ended.
 local function end_role_of_destination(source)
   local destination = own_claim(source.instance)
   if destination and destination.migration == source.consumer then
@@ -233,7 +233,7 @@ local function is_expired(claim)
   return claim.state == 'prepared' and claim.deadline_ms <= now
 end
 
--- Returns the live claim in `raw`, or nil. An overdue claim on an open host expires first.
+-- Decodes the live claim in `raw`, or returns nil. An overdue claim on an open host expires instead.
 local function live_claim(raw)
   local claim = raw and cjson.decode(raw) or nil
   if claim and is_expired(claim) and is_open(claim.host) then
@@ -243,8 +243,8 @@ local function live_claim(raw)
   return claim
 end
 
--- Expires up to `limit` overdue claims, oldest first; those on closed hosts lose their deadline instead.
--- Returns (claims ended, deadlines handled).
+-- Expires up to `limit` overdue claims, earliest deadline first; parks claims on hosts that are not open.
+-- Returns (number of ended claims, number of due deadlines).
 local function expire(limit)
   local consumers = redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now_text, 'LIMIT', '0', limit or EXPIRE_BATCH)
   local ended = 0

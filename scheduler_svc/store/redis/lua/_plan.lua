@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Writes of a plan, given as rows of arguments. Include after _partition.
+-- Writes of a report's plan, whose rows are the remaining arguments. Include after _partition.
 --@ keys eligible children
 local at = REST -- start of the next rows
 
--- Returns an iterator over `count` rows of `width` arguments.
+-- Returns an iterator over the next `count` rows of `width` arguments each.
 local function rows(count, width)
   local first, last = at, at + (tonumber(count) - 1) * width
   at = last + width
@@ -32,7 +32,7 @@ local function drop_nodes(ids)
   end
 end
 
--- Writes and logs rows of id, document ('' removes the provider), capacity as JSON ('' if unchanged).
+-- Writes and logs providers. Rows: id, document ('' removes the provider), capacity as JSON ('' if unchanged).
 -- Returns whether any capacity changed.
 local function write_documents(documents)
   local body, gone, resized = {}, {}, {}
@@ -70,7 +70,7 @@ local function write_links(links)
   end
 end
 
--- Makes earlier decisions stale on the names in the remaining arguments. Call after the last log entry.
+-- Makes earlier decisions on the names in the remaining arguments stale. Call after the last log entry.
 local function make_stale(has_new_capacity)
   for i = at, #ARGV do
     redis.call('HSET', K.eligible, ARGV[i], int(position))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Amounts that an agent reports for a claim's guest; see store/allocations.py.
+-- Amounts that an agent reports for the guest of a claim; see store/allocations.py.
 
 -- Returns whether `second` contains all amounts of `first`.
 local function has_amounts_of(first, second)
@@ -17,12 +17,12 @@ local function is_same_allocations(first, second)
   return has_amounts_of(first, second) and has_amounts_of(second, first)
 end
 
--- Returns the guest's amounts, from its agent's last report or else the claim.
+-- Returns the amounts that the guest uses by its agent's last audit; without one, the claim's.
 local function reported_allocations(claim)
   return type(claim.reported) == 'table' and claim.reported or claim.allocations
 end
 
--- Sets a claim's allocations, and the agent's report if it differs.
+-- Sets a claim's allocations, and the amounts that its agent reports if they differ.
 local function set_allocations(claim, allocations, reported)
   claim.allocations = allocations
   claim.reported = not is_same_allocations(reported, allocations) and reported or nil

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Sorted keys, for the same order as in the Python verbs.
+-- Sorting of keys, so that scripts and Python verbs return the same refusal.
 
 local function sorted_keys(map)
   local keys = {}

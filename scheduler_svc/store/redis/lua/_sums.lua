@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Changed sums and group counts, written once at the end of the script together with excess. Included by _partition.
--- Returns the capacity in a plain number or in [capacity, min_unit, max_unit, step_size].
+-- Writes of changed sums, group counts and excess, once at the end of a script. Included by _partition.
+-- Returns the capacity in `unit`: capacity, [capacity, min_unit, max_unit, step_size], or nil without an inventory.
 local function capacity_in(unit)
   return type(unit) == 'table' and unit[1] or unit or 0
 end
 
--- Compares a provider's sums with its capacity; clears settled excess, and with `flag` flags new excess.
+-- Clears excess of a provider's classes that fit their capacity again; with `flag`, flags new excess.
 local function update_excess(provider, used, flag)
   local raw = redis.call('HGET', K.capacity, provider)
   local capacity = raw and cjson.decode(raw) or {}
@@ -31,7 +31,7 @@ local function drop_idle_sums(provider, used)
   end
 end
 
--- Encodes sums as JSON; class names need no escaping.
+-- Encodes sums as JSON, without escapes, which class names do not need.
 local function sums_text(used)
   local parts = {}
   for class, amount in pairs(used) do
@@ -40,14 +40,14 @@ local function sums_text(used)
   return '{' .. table.concat(parts, ',') .. '}'
 end
 
--- Writes hash fields in batches: the number of arguments of a call is limited.
+-- Writes hash fields in batches, because Lua limits the number of arguments of a call.
 local function write_fields(key, fields)
   for first = 1, #fields, 1000 do
     redis.call('HSET', key, unpack(fields, first, math.min(#fields, first + 999)))
   end
 end
 
--- Writes sums and group counts, and logs the sums in one entry. Returns the sums as JSON.
+-- Writes changed tallies, sums and group counts; logs the sums in one entry. Returns the changed sums as JSON.
 local function flush(flag)
   write_tallies()
   for id, group in pairs(group_hosts) do

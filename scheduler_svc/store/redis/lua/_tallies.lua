@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Usage by project, user, consumer type and resource class ('' counts consumers), without unverified claims.
+-- Tallies: sums by project, user, consumer type and resource class ('' counts consumers), without unverified claims.
 -- write_tallies() writes all changes at once.
 --@ keys tallies tallied
 local tally_changes = {}
@@ -9,7 +9,7 @@ local function add_to_tally(field, amount)
   tally_changes[field] = (tally_changes[field] or 0) + amount
 end
 
--- Adds a claim to the tallies, or with sign -1 subtracts it.
+-- Adds a claim to the tallies (sign 1), or subtracts it (-1).
 local function tally(claim, sign)
   if claim.state == 'unverified' then
     return
@@ -27,7 +27,7 @@ local function tally(claim, sign)
   end
 end
 
--- Only nonzero sums have a field and an index entry.
+-- Writes the changed tallies. Sums of 0 have neither field nor index entry.
 local function write_tallies()
   for field, change in pairs(tally_changes) do
     if change ~= 0 then

@@ -6,12 +6,12 @@ local function unverified_name(consumer, attempt, host)
   return 'unverified ' .. consumer .. ' ' .. attempt .. ' ' .. host
 end
 
--- Returns the consumer of a stored claim, verified or not.
+-- Returns the consumer of the claim that is stored under `name`, whether verified or not.
 local function consumer_of(name)
   return string.match(name, '^unverified (%S+)') or name
 end
 
--- Returns whether there are unverified claims, as of the first call.
+-- Returns whether the partition has unverified claims. Reads this once per script.
 local is_any_unverified
 local function has_any_unverified()
   if is_any_unverified == nil then

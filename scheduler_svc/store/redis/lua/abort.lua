@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Aborts prepared claims, each independently. Confirmed claims stay.
+-- Aborts prepared claims, each independently. Confirmed claims do not end.
 -- ARGV: log length, required service host or '', then per claim: consumer, attempt, the only service host that may have
---       received a build ('': none, '*': any)
+--       received a build ('': no host, '*': any host)
 -- Returns: per claim: answer, host or ''
 --@ args log_length host
 --@ include _partition

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Marks exactly these known services alive.
+-- Marks the named known services as alive, and all others as down.
 -- ARGV: log length, names as a JSON list
 -- Returns: number of changes
 --@ args log_length names

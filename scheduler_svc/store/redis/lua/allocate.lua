@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Replaces the allocations of all these consumers, or of none. Keep in sync with verbs/allocating.py.
 -- ARGV: log length, then per consumer: name, expected generation ('none': no allocations, 'any': unchecked),
---       allocations as JSON ('' ends them), 1 to increase the generations of providers given up else 0,
+--       allocations as JSON ('' ends them), 1 to increase the generations of its former providers if it ends else 0,
 --       1 and the new type or 0 and '', further JSON members of the claim
 -- Returns: nothing if done; otherwise the refusal: kind, consumer, provider or '', resource classes or '',
 --          the consumer's generation or '' without allocations
@@ -43,7 +43,8 @@ local function is_of_agent(live)
   return live and not is_of_api(live)
 end
 
--- Returns whether a change may replace a live claim; an agent's only with its generation and its type.
+-- Returns whether a change may replace the live claim. A confirmed claim of an agent can be changed with its
+-- generation, but not ended or given a different type.
 local function is_replaceable(change)
   if not is_of_agent(change.live) then
     return true
@@ -52,7 +53,7 @@ local function is_replaceable(change)
   return is_known and change.text ~= '' and change.type == change.live.type
 end
 
--- Returns the first provider with less requested than the guest uses of its claim, and the classes; or nil.
+-- Returns the first provider and its classes where the change is below the guest's use of its claim; or nil.
 local function lowered_amounts(change)
   local reported = reported_allocations(change.live)
   for _, provider in ipairs(sorted_keys(reported)) do
@@ -95,7 +96,7 @@ local function amount_refusal(provider, class, amount)
   return (sums_of(provider)[class] or 0) + deltas[provider][class] > capacity_in(unit) and 'capacity' or nil
 end
 
--- Returns nil if the changes are allowed, otherwise the script's refusal.
+-- Returns the refusal that the script returns, or nil if all changes are allowed.
 local function refusal()
   for _, change in ipairs(changes) do
     local kind, provider, classes = consumer_refusal(change)
@@ -124,12 +125,12 @@ local function refusal()
   end
 end
 
--- Decodes the claim's further JSON members, each preceded by a comma.
+-- Decodes further JSON members of a claim, each preceded by a comma.
 local function decode_members(members)
   return cjson.decode('{' .. string.sub(members, 2) .. '}')
 end
 
--- Adds a consumer's claim, after its former claim was dropped.
+-- Adds an API-owned claim, after the consumer's former claim was dropped.
 local function add(change)
   local attempt = change.live and change.live.attempt or last_end(ends_of(change.consumer)) + 1
   local members = ',"type":' .. quote(change.type) .. change.members
@@ -141,7 +142,7 @@ local function add(change)
             .. ',"state":"confirmed","host":"@api","allocations":' .. change.text .. ',"alternates":""' .. members .. '}')
 end
 
--- Replaces the allocations of an agent's claim, which keeps its owner and host.
+-- Adds an agent's claim again with new allocations, after it was dropped. It keeps its host and attempt.
 local function add_again(change)
   local claim, owner = change.live, decode_members(change.members)
   set_allocations(claim, change.allocations, reported_allocations(claim))
@@ -150,7 +151,7 @@ local function add_again(change)
   add_claim(claim, cjson.encode(claim))
 end
 
--- Applies the changes; flush() writes the sums.
+-- Carries out the changes. flush() then writes the sums.
 local function replace_all()
   for _, change in ipairs(changes) do
     local freed = change.live and change.bump and change.live.allocations or {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Begins a run of a Python verb: expires overdue claims and returns what every verb reads.
+-- Begins a run of a Python verb: expires overdue claims, and returns the counters that every verb reads.
 -- ARGV: log length
 -- Returns: epoch, position, partition time and server clock in ms as text, generation base, vocabulary
 --@ args log_length

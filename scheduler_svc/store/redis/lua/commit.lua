@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Writes the changes of a Python verb, unless anything that it read has changed since. The plan has its epoch and
--- position, and these sections. Commands and positions name their key by its word.
---   reads       SHA-1 of the NUL-joined texts of an answer ('' for no field), or a number; the command
---   sizes       read sets, and whether they had members
---   rooms       provider, class, largest sum that leaves room, whether there was room
---   entries     log entries: position, kind, body; for changed sums the body is the claims, each with 1 to add or -1 to
---               subtract, and whether to flag excess
---   positions   fields to set: word, name, position
+-- Writes the changes of a Python verb, unless data that the verb read has changed since. The plan has the epoch and
+-- position at which the verb began, and these sections, in which commands and positions name a key by its word:
+--   reads       commands that the verb ran, each after its answer: the SHA-1 of the answer's NUL-joined texts ('' for a
+--               missing field), or a number
+--   sizes       sets that the verb read, and whether each had members
+--   rooms       provider, class, largest sum with which the verb's amount fits, whether it did fit
+--   entries     log entries: position, kind, body; for changed sums, the body is whether to flag excess, and claims,
+--               each with 1 to add it or -1 to subtract it
+--   positions   fields to set to a position: word, name, position
 --   writes      commands, in order
 --   excess      providers to compare with their capacity, and whether to flag new excess
 --   idle        providers whose sums may be dropped
--- Positions are relative to the plan's: they shift by the entries logged since.
+-- Positions in the plan shift by the number of entries logged since the verb began.
 -- ARGV: log length, plan as JSON
 -- Returns: done 0|1, epoch, position
 --@ args log_length plan

@@ -13,7 +13,7 @@ local function confirm(consumer, attempt)
     return answer or 'unknown', ''
   elseif not answer and claim.state == 'prepared' then
     if not is_open(claim.host) or has_unverified(claim.consumer) then
-      -- either the store forgot that the claim ended elsewhere, or another host reports a copy
+      -- the store may have forgotten that the claim ended, or a host reports an unverified claim of the consumer
       return 'closed', claim.host
     end
     confirm_claim(claim)

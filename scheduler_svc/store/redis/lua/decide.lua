@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Records a decision that led to no prepare.
+-- Records a decision that called no prepare.
 -- ARGV: log length, request id, its project or "", decision as JSON, maximum bytes of all decisions
 -- Returns: 1
 --@ args log_length request_id project decision decision_bytes

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Looks up claims, each independently: state, end, or why neither is known.
+-- Looks up claims, each independently: the state, the end, or why neither is known.
 -- ARGV: log length, then per claim: consumer, attempt
--- Returns: per claim: answer, host or '', migration or '', the attempt's own answer if a later one is live, or ''
+-- Returns: per claim: answer, host or '', migration or '', the attempt's own answer if a later attempt is live, or ''
 --@ args log_length
 --@ include _partition
 --@ include _find

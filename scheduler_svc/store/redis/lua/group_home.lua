@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Pins and returns the home of a server group; replaces an expired or replaceable home. See verbs/pinning.py.
+-- Returns the home of a server group; chooses a new home if there is none, or it is expired or replaceable. See
+-- verbs/pinning.py.
 -- ARGV: log length, group, partition to choose, lifetime in ms, replaceable generation or ''
 -- Returns: partition, generation
 --@ args log_length group partition ttl_ms replaceable

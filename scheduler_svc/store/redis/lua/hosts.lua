@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Expires overdue claims, then returns the nodes of live claims; of an API-owned claim, the first root.
+-- Returns the nodes of live claims; for an API-owned claim, the first of its root providers. Overdue claims end first.
 -- ARGV: log length, then each consumer
 -- Returns: per consumer: node or ''
 --@ args log_length

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Closes the partition to a server group without members, for claims decided under this generation or an earlier one.
+-- Closes the partition to a server group without members: refuses claims decided under this generation or earlier.
 -- ARGV: log length, group, generation, lifetime in ms, 1 to do nothing if the store may have forgotten members
 -- Returns: number of the group's live claims (does nothing unless 0), 1 if the store may have forgotten others
 --@ args log_length group generation ttl_ms only_if_certain

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Records a known service's clock offset if it is large.
+-- Records the clock offset of a known service, if it is large enough to show.
 -- ARGV: log length, name, the service's clock in ms, smallest recorded offset in ms
 -- Returns: 1 if it was recorded, else 0
 --@ args log_length name sent_ms least_ms

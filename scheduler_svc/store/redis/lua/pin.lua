@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Pins a key to a partition, or renews its pin.
+-- Pins a key to a partition, or renews its valid pin.
 -- ARGV: log length, key, partition to pin, lifetime in ms, replaceable partition or ''
 -- Returns: pinned partition
 --@ args log_length key partition ttl_ms replaceable

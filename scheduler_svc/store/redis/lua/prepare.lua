@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Prepares a claim for every intent of a batch, or for none: plans in memory, then writes. See verbs/prepare.py.
+-- Prepares a claim for every intent of a batch, or for none: plans in memory, then writes. Keep in sync with
+-- verbs/prepare.py.
 -- ARGV: log length, epoch, position, lifetime in ms, number of alternates to store, common JSON members of the claims,
 --       resources as JSON or '', group as JSON or '', generation of the group's home or '', further group members as
 --       JSON or '' (their claims need not name the group), decision record as JSON or '', request id, project,
@@ -12,7 +13,7 @@
 -- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
 --          then per intent: answer, host or '', alternates, deadline or '', verdicts (space-separated lists),
 --          allocations as JSON, '' if they are the resources on its host;
---          or nothing: the script only expired claims, and more are due; call again
+--          or nothing: the script only expired claims, and more may be overdue; call again
 --@ args log_length epoch position ttl_ms alternates common resources group group_generation members record request_id project decision_bytes fresh final
 --@ keys eligible pins
 --@ include _partition
@@ -28,14 +29,14 @@ local ttl, alternates, common = tonumber(A.ttl_ms), tonumber(A.alternates), A.co
 local final = A.final == '1'
 local generation_base = final and tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)
 
--- Overdue claims must not count when candidates are judged.
+-- Expire overdue claims first, so that they do not count when candidates are judged.
 local _, due = expire(MAX_EXPIRED)
 if due == MAX_EXPIRED then
   flush(false)
   return {}
 end
 
--- Parses the intents, with candidates as texts; returns them and their consumers.
+-- Parses the intents, but not their candidates; returns the intents and their consumers.
 local function parse_intents()
   local intents, consumers, at = {}, {}, REST
   while at <= #ARGV do
@@ -85,7 +86,7 @@ local function is_of_other_move(intent, claim)
   return claim.migration ~= intent.migration or (claim.source_attempt or 0) ~= intent.source_attempt
 end
 
--- Returns the answer if the store knows of another move than the intent names, or nil; audits may correct the store.
+-- Returns the answer if the intent's move contradicts the store, or nil. 'closed': audits may correct the store.
 local function contradiction_of(intent, claims)
   if intent.migration and ends_of(intent.migration)['1'] then
     return 'conflict'
@@ -110,8 +111,8 @@ local function refusal_of(intent, live, source, ends)
   elseif is_late or intent.attempt <= last_end(ends) then
     return 'ended'
   elseif live and intent.replaces ~= live.attempt then
-    -- a replaced attempt later than the live one proves that the store forgot the live one's end, or a move that ended
-    -- there again: the host's report decides
+    -- to replace an attempt later than the live one, the store must have forgotten the live claim's end, or a move that
+    -- ended with the live claim again: the host's report decides
     local is_reported = live.state == 'confirmed' and not live.orphan_ms and is_open(live.host)
     return intent.replaces > live.attempt and not is_reported and 'closed' or 'conflict'
   elseif live and live.state == 'confirmed' then
@@ -137,7 +138,7 @@ local function text_of(intent)
     or '', common, '}' })
 end
 
--- Makes a planned claim API-owned, and extends it by the consumer's former allocations.
+-- Turns a planned claim into a confirmed claim of the API, and adds the consumer's former allocations.
 local function finish(intent, candidate)
   local former = intent.former
   intent.state, intent.deadline_ms = 'confirmed', nil
@@ -171,7 +172,8 @@ local function plan_claim(intent, index, candidate)
   end
 end
 
--- Returns the answer if the final claim exists or cannot be made; otherwise plans its former group membership's end.
+-- Answers a final claim that exists or cannot be made. Otherwise plans to replace the consumer's former claim, whose
+-- allocations still count: the new claim extends them.
 local function examine_final(intent, live)
   if live and not is_of_api(live) then
     intent.known, intent.answer, intent.host = true, 'conflict', live.host
@@ -186,7 +188,7 @@ local function examine_final(intent, live)
   end
 end
 
--- Returns the answer for a known or refused attempt; otherwise plans the end of its predecessor.
+-- Answers a known or refused attempt. Otherwise plans the end of the attempt that it replaces.
 local function examine(i, intent)
   local live = live_claim(raw_claims[i])
   if final then
@@ -223,7 +225,7 @@ local function examine(i, intent)
   end
 end
 
--- Judges a candidate, and plans a claim on it if it fits.
+-- Judges a candidate. If it fits, plans a claim on it and returns true.
 local function try_candidate(intent, index)
   local candidate = read_candidate(intent.texts[index])
   if intent.former then
@@ -236,7 +238,8 @@ local function try_candidate(intent, index)
   end
 end
 
--- Plans a claim on the first candidate that fits. Changed near candidates come last, their scores are out of date.
+-- Plans a claim on the first candidate that fits. Near candidates that changed since the decision come after the other
+-- near ones, because their scores are out of date.
 local function place(intent)
   local is_counted = group and group.policy == 'anti-affinity' and intent.ends
   source_host = is_counted and source_host_of(intent.consumer, group.id) or nil
@@ -261,7 +264,7 @@ local function place(intent)
   end
 end
 
--- Plan all ends before any new claim: then sums only grow, and a rejection is final.
+-- Plan all ends before any new claim, so that sums only grow and a rejection is final.
 for i, intent in ipairs(intents) do
   examine(i, intent)
 end

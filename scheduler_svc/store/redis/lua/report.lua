@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Writes the plan of a service host's report, unless another report was applied since the plan was made.
+-- Writes the plan of a service host's report, unless a report or an API change in the host's trees came first.
 -- ARGV: log length, service host, mode ('look' | 'beat' | 'apply' | 'register'), document of a new service as JSON,
 --       last report as read or '', this report, 1 if heartbeats decide liveness else 0, uuid of the agent's state
 --       folder or '', 1 if a store has served that folder else 0, reason why the agent takes no new guests or '', 1 if
 --       the agent registers again after it was superseded else 0, ms of the last such return or '', quiet ms that end
 --       a duplicate identity, position of the last API change in the host's trees as read or '', number of changed and
---       removed nodes, number of child links, then the rows of both and the names with changed eligibility; see _plan
+--       removed nodes, number of child links, then the rows of both and the names on which decisions become stale; see
+--       _plan
 -- Returns: done 0|1 (0: a report or an API change came first), epoch, position, audited in this epoch 0|1, position of
 --          the registration or 0; or if the agent may not register: obstacle as in
 --          scheduler_svc/store/registrations.py, uuid of the state folder that owns the host's name or '', number of
@@ -78,7 +79,7 @@ if mode ~= 'look' then
   beat(host, A.service, A.beats_decide)
 end
 
--- Writes and logs a service, and invalidates earlier decisions on it.
+-- Writes and logs a service, and makes earlier decisions on its nodes stale.
 local function put_service(service)
   local text = cjson.encode(service)
   redis.call('HSET', K.services, host, text)
@@ -86,7 +87,7 @@ local function put_service(service)
   redis.call('HSET', K.eligible, host, int(position))
 end
 
--- Marks a service as a duplicate identity since a time; nil clears the mark.
+-- Marks a service as a duplicate identity at the time `since`; nil clears the mark.
 local function set_duplicate(service, since)
   if (type(service.duplicate_ms) == 'number') ~= (since ~= nil) then
     service.version = service.version + 1
@@ -94,7 +95,8 @@ local function set_duplicate(service, since)
   service.duplicate_ms = since
 end
 
--- Records a registering agent's state folder, and closes the host if it changed; returns whether the service changed.
+-- Records the registering agent's state folder, and closes the host if the folder changed.
+-- Returns whether the service changed.
 local function set_identity(service)
   local owner_uuid, host_uuid = service.host_uuid, A.host_uuid ~= '' and A.host_uuid or nil
   local refusal = A.refusal ~= '' and A.refusal or nil
@@ -110,7 +112,7 @@ local function set_identity(service)
   return true
 end
 
--- Logs a registration, whose position is part of the incarnation; returns the report with the incarnation.
+-- Logs a registration, because its position is part of the incarnation; returns the report with the incarnation.
 local function register(report)
   local text, returned_ms = redis.call('HGET', K.services, host), A.returned_ms
   local service = cjson.decode(text)

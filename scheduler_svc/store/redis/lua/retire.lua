@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Deletes a trait or resource class, unless its use may have begun.
+-- Deletes a custom trait or resource class, unless a provider may have begun to use it.
 -- ARGV: log length, namespace, name, position at which no provider used it
 -- Returns: 0, or if nothing was deleted, the later position of the last change of any provider's traits or inventories
 --@ args log_length namespace name as_of

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the source nodes of moving members of a server group.
+-- Returns the nodes of sources of moves whose claims name a server group.
 -- ARGV: log length, group, then each consumer
 -- Returns: per consumer: source node or ''
 --@ args log_length group

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Replaces or deletes a declared namespace's document if it still has the expected version.
+-- Replaces or deletes a document of a declared namespace, if it still has the expected version.
 -- ARGV: log length, namespace, name, expected version (0: no document), document as JSON ('' deletes),
 --       then names on which earlier decisions become stale; unknown names are skipped
 -- Returns: done 0|1, current version (position of the last change; 0: no document)
