@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL store on PostgreSQL or SQLite: each verb is one transaction that locks its partition."""
+"""SQL backend on PostgreSQL or SQLite: each verb is one transaction that locks its partition."""
 
 from scheduler_svc.store.sql.store import SqlStore
 

@@ -17,16 +17,16 @@ from scheduler_svc.store.sql.tables import PARTITIONS
 T = TypeVar("T")
 PartitionRow = Mapping[str, Any]
 
-RETRY_SECONDS = 5.0  # how long a verb is retried after conflicts
-TRIES = 3  # attempts of a verb that gets no answer
+RETRY_SECONDS = 5.0  # longest time for which a verb is retried
+TRIES = 3  # tries of a verb whose failure is not a conflict between transactions
 
 
 class PartitionChanged(Exception):
-    """Raised if the partition's row is missing or older than one seen before; the server is checked again."""
+    """Raised if the partition's row is missing or older than one read before. The retry checks the server again."""
 
 
 class SqlDatabase:
-    """Access to a partition in a database. Verbs are idempotent: without an answer, they are sent again."""
+    """Transactions on one partition. Verbs without an answer are run again, because they are idempotent."""
 
     def __init__(
         self,
@@ -35,14 +35,17 @@ class SqlDatabase:
         repeats: RepeatCounter | None = None,
         wait_seconds: float | None = None,
     ) -> None:
-        """``repeats`` counts commits without an answer; ``wait_seconds`` limits a verb's wait, retries included."""
+        """Connect on first use.
+
+        ``repeats`` counts commits without an answer. ``wait_seconds`` limits a verb's wait, including retries.
+        """
         self.dialect = dialect
         self._identity = identity
         self._wait_seconds = wait_seconds
         self._repeats = repeats or RepeatCounter()
 
     def transact(self, work: Callable[[Connection, PartitionRow, int], T]) -> T:
-        """Return ``work(connection, partition row, server's clock in ms)``, run with the partition locked.
+        """Run ``work(connection, partition row, server's clock in ms)`` with the partition locked; return its result.
 
         Raises StoreUnavailable.
         """
@@ -60,7 +63,7 @@ class SqlDatabase:
         return self.run_with_retries(attempt)
 
     def _commit(self, transaction: RootTransaction) -> None:
-        """Commit, and count a commit whose outcome is unknown."""
+        """Commit the transaction. A commit whose outcome is unknown counts as a repeat."""
         try:
             transaction.commit()
         except exc.DBAPIError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision record of bounded size, one row per decision."""
+"""Decision record in SQL: one row per decision, bounded in total size."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,18 +10,21 @@ from scheduler_svc.store import documents
 from scheduler_svc.store.decisions import project_of, record_bytes
 from scheduler_svc.store.sql.tables import DECISIONS
 
-TRIM_EVERY = 16  # decisions
+TRIM_EVERY = 16  # decisions between two deletions of old rows
 
 
 class SqlDecisions:
-    """Decision record of a partition; ``decision`` is the number of the newest one."""
+    """Decision record of a partition. ``decision`` is the number of the newest decision."""
 
     decision: int
     _connection: Connection
     _name: str
 
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
-        """Append a decision; drop the oldest beyond ``most`` bytes, once in TRIM_EVERY because deletes are costly."""
+        """Append a decision, and drop the oldest decisions beyond ``most`` bytes.
+
+        Drops only at every TRIM_EVERY-th decision, because deletions are costly.
+        """
         text, project = documents.encode(document), project_of(document)
         until_bytes = self._until_bytes() + record_bytes(request_id, project, text)
         self.decision += 1
@@ -51,6 +54,6 @@ class SqlDecisions:
         return [(row.number, row.request, documents.decode(row.document, "decision")) for row in rows]
 
     def _until_bytes(self) -> int:
-        """Return the size of all decisions so far, deleted ones included."""
+        """Return the total bytes of all decisions so far, including dropped ones."""
         own = (DECISIONS.c.partition == self._name, DECISIONS.c.number == self.decision)
         return self._connection.scalar(select(DECISIONS.c.until_bytes).where(*own)) or 0

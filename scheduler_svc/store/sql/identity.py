@@ -14,7 +14,7 @@ from scheduler_svc.store.sql.tables import PARTITIONS
 
 
 class SqlIdentity(HighWaterMark):
-    """Checks the server on each new connection, before its first verb."""
+    """Check of the database server's identity, made on each new connection before its first verb."""
 
     def __init__(self, partition: str, log_length: int) -> None:
         super().__init__()
@@ -22,7 +22,10 @@ class SqlIdentity(HighWaterMark):
         self._log_length = log_length
 
     def check(self, dialect: SqlDialect, connection: Connection) -> None:
-        """Record the server's identity; begin an epoch if it changed or lost writes. Raises StoreUnavailable."""
+        """Record the server's identity; begin an epoch if it changed or the server lost writes.
+
+        Raises StoreUnavailable.
+        """
         observed_epoch, observed_position = self.high_water_mark
         with connection.begin():
             insert = INSERTS[connection.dialect.name](PARTITIONS).on_conflict_do_nothing()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log of a partition, one row per entry."""
+"""Log of a partition in SQL: one row per entry."""
 
 import json
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.sql.tables import LOG
 from scheduler_svc.store.verbs.partition import POSITION_LEAP
 
-TRIMS = 64  # trims per full length of the log
+TRIMS = 64  # deletions while the log grows by its full length
 
 
 def read(connection: Connection, partition: str, position: int, limit: int) -> list[LogEntry]:
-    """Return entries after ``position``; raise IncompatibleObject for an entry of a newer gantt."""
+    """Return up to ``limit`` entries after ``position``. Raises IncompatibleObject for another schema version."""
     query = select(LOG).where(LOG.c.partition == partition, LOG.c.position > position)
     entries = []
     for row in connection.execute(query.order_by(LOG.c.position).limit(limit)):
@@ -36,9 +36,10 @@ def write(connection: Connection, partition: str, entries: Sequence[LogEntry]) -
 
 
 def trim(connection: Connection, partition: str, before: int, position: int, length: int) -> None:
-    """Delete entries beyond ``length``, once per ``length // TRIMS`` positions because deletes are costly.
+    """Delete entries beyond ``length``, but only every ``length // TRIMS`` positions, because deletions are costly.
 
-    Not at the leap of a new epoch, because replicas read the older entries to see what the store still has.
+    Deletes nothing when an epoch begins and the position leaps: replicas read the older entries to learn what the store
+    still has.
     """
     step = max(1, length // TRIMS)
     if before // step != position // step and position - before < POSITION_LEAP:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a partition in tables, within one transaction."""
+"""Partition state in SQL tables, within one transaction."""
 
 import json
 from collections.abc import Collection, Mapping, MutableMapping
@@ -35,10 +35,9 @@ COUNTERS = tuple(str(column.key) for column in PARTITIONS.c if column.key not in
 
 
 class SqlPartition(SqlDecisions, WholePartition):
-    """The data of a partition that one transaction reads and will write.
+    """A partition's data during one transaction: rows are read on demand, and changed rows are written by ``finish``.
 
-    ``meta`` is the partition's row. ``whole``, ``documents`` and ``claim_locations`` read whole tables, other methods
-    single rows.
+    ``meta`` is the partition's row. Only ``whole``, ``documents`` and ``claim_locations`` read whole tables.
     """
 
     awaited: MutableMapping[str, bool]
@@ -60,7 +59,7 @@ class SqlPartition(SqlDecisions, WholePartition):
             setattr(self, mapping, ColumnView(self._rows[column.table], column))
 
     def finish(self) -> bool:
-        """Write everything that the verb changed; return whether the log grew."""
+        """Write all changes of the verb; return whether the log grew."""
         for rows in self._rows.values():
             rows.write()
         if self._entries:
@@ -94,7 +93,7 @@ class SqlPartition(SqlDecisions, WholePartition):
         location = CONSUMERS.c.claim_location
         conditions: list[ColumnElement[bool]] = [location.is_not(None)]
         if host is not None:
-            # A node's claims have locations that begin with its name; a host's claims are selected by the host column.
+            # Claims of a node have locations that begin with its name; claims of a service host have it in column host.
             own = and_(location >= f"{host}|", location < f"{host}}}")
             conditions.append(or_(CONSUMERS.c.host == host, own))
         if consumer is not None:
@@ -197,12 +196,12 @@ class SqlPartition(SqlDecisions, WholePartition):
 
 
 def _is_below(head: str) -> ColumnElement[bool]:
-    """Return the condition for entries of one namespace; '' is no condition."""
+    """Return the condition that selects documents whose name begins with ``head``, "NAMESPACE|"; '' selects all."""
     return and_(STATES.c.name > head, STATES.c.name < f"{head[:-1]}}}") if head else true()
 
 
 def _claim_location(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the columns that locate a consumer's claim."""
+    """Return the columns ``host`` and ``claim_location`` of a consumer's row; none without a claim."""
     if "claim" not in raw:
         return {}
     claim = json.loads(raw["claim"])
@@ -217,5 +216,5 @@ def _until(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"until_ms": json.loads(raw["pinned"])[1]}
 
 
-# Columns that are computed from others.
+# {table: function that computes columns from the row's other columns}.
 DERIVED: dict[Table, DerivedColumns] = {CONSUMERS: _claim_location, TALLIES: _project, PINS: _until}

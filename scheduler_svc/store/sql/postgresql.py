@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The PostgreSQL dialect."""
+"""PostgreSQL dialect."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from rpcapi.messaging import green
 from scheduler_svc.store.records import Durability
 from scheduler_svc.store.sql.dialect import ANSWER_SECONDS, CONNECT_SECONDS, POOL, SqlDialect, unavailable
 
-# Reads the clock after the lock was granted, not when the wait for it began.
+# Locks the partition's row, and only then reads the clock, so that a wait for the lock does not make the time outdated.
 LOCK_ROW = text(
     "WITH held AS MATERIALIZED (SELECT * FROM partitions WHERE name = :name FOR UPDATE) "
     "SELECT held.*, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now FROM (SELECT 1) AS one "
@@ -27,22 +27,22 @@ SELECT_IDENTITY = text(
     "'partitions'::regclass::oid AS home, extract(epoch FROM pg_postmaster_start_time())::text AS started, "
     "current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') = 'on' AS keeps"
 )
-SCHEMA_LOCK = 0x67616E7474  # "gantt" in ASCII, unlikely to be another program's lock key
-IDLE_SECONDS = 5.0  # how long a session may be idle while it locks a partition
-TRANSIENT = ("40001", "40P01")  # serialization failure, deadlock
+SCHEMA_LOCK = 0x67616E7474  # advisory lock key: "gantt" in ASCII, which other programs are unlikely to use
+IDLE_SECONDS = 5.0  # longest time that a session may be idle within a transaction, which locks its partition
+TRANSIENT = ("40001", "40P01")  # SQLSTATE of a serialization failure and of a deadlock
 
 
 class Postgresql(SqlDialect):
-    """PostgreSQL dialect: a transaction locks its partition's row, so verbs of a partition run one at a time.
+    """PostgreSQL dialect. A transaction locks its partition's row, so that a partition's verbs run one at a time.
 
-    With fsync and synchronous_commit on, a crash loses no acknowledged write; durability "always" turns the latter on.
-    If either is off, a restarted server counts as another server, as does any server on another timeline (promoted
-    standby, point-in-time restore).
+    With fsync and synchronous_commit on, a crash loses no acknowledged write; durability "always" turns on
+    synchronous_commit. If either is off, each restart gives the server a new identity, because it may have lost writes.
+    So does each new timeline (promoted standby, point-in-time restore).
     """
 
     def __init__(self, url: URL, durability: Durability, wait_seconds: float | None = None) -> None:
         if green.is_patched():
-            # psycopg's default wait would block all green threads. It is chosen at psycopg's first import.
+            # psycopg's default wait would block all green threads. psycopg reads this variable at its first import.
             os.environ.setdefault("PSYCOPG_WAIT_FUNC", "wait_select")
         keepalive = {"keepalives_idle": CONNECT_SECONDS, "keepalives_interval": 2, "keepalives_count": 3}
         answer_seconds = wait_seconds or ANSWER_SECONDS
@@ -105,7 +105,7 @@ class Postgresql(SqlDialect):
         super().close()
 
     def _open_listener(self, partition: str) -> Any:
-        """Return a psycopg connection outside the pool, for waiting."""
+        """Return a psycopg connection, outside the pool, that listens to the partition's notifications."""
         connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         try:
             connection.exec_driver_sql(f'LISTEN "{_channel(partition)}"')
@@ -126,7 +126,7 @@ class Postgresql(SqlDialect):
         fresh.silence_seconds = self._wait_seconds
         settings: dict[str, int | str] = {
             "statement_timeout": round((self._wait_seconds or ANSWER_SECONDS) * 1000),
-            # Let the server end a transaction of a hanging worker, which locks its partition.
+            # The server ends the transaction of a hanging worker, which would lock its partition for good.
             "idle_in_transaction_session_timeout": round(IDLE_SECONDS * 1000),
         }
         if self._durability == "always":
@@ -144,5 +144,5 @@ def _connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
 
 
 def _channel(partition: str) -> str:
-    """Return a partition's notification channel, hashed because channel names are short."""
+    """Return the partition's notification channel. Hashed, because PostgreSQL limits the length of channel names."""
     return "gantt_" + hashlib.sha256(partition.encode()).hexdigest()[:32]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of one table within one transaction: read on demand, written when the verb ends."""
+"""Cache of one table's rows within one transaction: read on demand, written when the verb ends."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cache
@@ -30,14 +30,14 @@ INSERTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.
 
 
 class SqlRow:
-    """Row of raw columns, and decoded values of the columns accessed so far."""
+    """Row with its stored columns (``raw``), and the decoded values of columns accessed so far."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self.raw = raw
         self.values: dict[str, Any] = {}
 
     def get(self, column: str, codec: Codec) -> Any:
-        """Return a column's decoded value. Repeated calls return the same object, so callers may change it in place."""
+        """Return a column's decoded value, always the same object, so that callers may change it in place."""
         if column not in self.values:
             raw = self.raw.get(column)
             self.values[column] = None if raw is None else codec.decode(raw)
@@ -45,7 +45,7 @@ class SqlRow:
 
 
 class SqlRows:
-    """Rows of ``partition`` in ``table``; ``derive`` returns columns computed from a row's others."""
+    """Rows of ``partition`` in ``table``. ``derive`` computes columns from a row's other columns."""
 
     def __init__(
         self,
@@ -70,13 +70,13 @@ class SqlRows:
             )
 
     def find(self, condition: ColumnElement[bool], *order: Any, limit: int | None = None) -> list[str]:
-        """Read the rows that fulfil ``condition`` after all changes; return their names in ``order``."""
+        """Write all changes, then read the rows that fulfil ``condition``; return their names in ``order``."""
         self.write()
         query = select(self._table).where(self._table.c.partition == self._partition, condition)
         return self._cache_rows(self._connection.execute(query.order_by(*order).limit(limit)))
 
     def names(self, condition: ColumnElement[bool], limit: int | None = None) -> list[str]:
-        """Return the sorted names of the rows that fulfil ``condition``, without reading the rows."""
+        """Write all changes, then return the sorted names of rows that fulfil ``condition``; do not read the rows."""
         self.write()
         table = self._table
         query = select(table.c.name).where(table.c.partition == self._partition, condition)
@@ -99,7 +99,7 @@ class SqlRows:
         self._rows[name].values[column] = value
 
     def forget(self) -> None:
-        """Drop all cached rows. Write changes first."""
+        """Drop all cached rows, including changes that are not yet written."""
         self._rows.clear()
 
     def write(self) -> None:
@@ -150,7 +150,7 @@ def _codecs(table: Table) -> Mapping[str, Codec]:
 
 @cache
 def _select_by_name(table: Table) -> Select[Any]:
-    """Return the query for rows by name. Cached: building it costs more than running it."""
+    """Return the query for rows by name. Cached, because building the query costs more than running it."""
     condition = table.c.name.in_(bindparam("names", expanding=True))
     return select(table).where(table.c.partition == bindparam("partition"), condition)
 
@@ -165,7 +165,7 @@ def _upsert(table: Table, dialect: str) -> Insert:
 
 
 class ColumnView(MutableMapping[str, V]):
-    """Column of the rows, as a mapping by row name."""
+    """One column as a mapping, {row name: decoded value}, without rows that have no value."""
 
     def __init__(self, rows: SqlRows, column: ColumnElement[Any]) -> None:
         self._rows = rows

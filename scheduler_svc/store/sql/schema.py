@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creation and migration of the tables, by whichever process comes first."""
+"""Creation and migration of the tables, by the first process that connects."""
 
 from functools import cache
 from pathlib import Path
@@ -15,11 +15,11 @@ from rpcapi import errors
 from scheduler_svc.store.sql.dialect import SqlDialect
 
 VERSION_TABLE = "gantt_schema"
-_LOCK = Lock()  # alembic's context is global to the process
+_LOCK = Lock()  # one thread at a time, because alembic's context is global to the process
 
 
 def ensure(dialect: SqlDialect, connection: Connection) -> None:
-    """Create or migrate the tables; raise BadConfiguration if a newer gantt migrated them."""
+    """Create or migrate the tables. Raises BadConfiguration if a newer gantt has migrated them."""
     with _LOCK:
         with connection.begin():
             if _version(connection) == _scripts().get_current_head():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of a partition's collections: number of rows and length of their texts."""
+"""Sizes of a partition's collections in SQL: number of rows, and length of their texts."""
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
@@ -18,7 +18,7 @@ from scheduler_svc.store.sql.tables import (
     TALLIES,
 )
 
-ROW_BYTES = 100  # approximate size of a row's numbers, header and index entries
+ROW_BYTES = 100  # approximate bytes per row of numbers, header and index entries
 
 
 def sizes(connection: Connection, partition: str) -> dict[str, CollectionSize]:

@@ -14,7 +14,7 @@ from rpcapi import errors
 from scheduler_svc.store.records import Durability
 from scheduler_svc.store.sql.dialect import POOL, SqlDialect
 
-BUSY_MS = 20  # SQLite's own wait for another writer, which blocks all green threads
+BUSY_MS = 20  # SQLite's own wait for a different writer; short, because it blocks all green threads
 SELECT_ROW = text(
     "SELECT partitions.*, CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now "
     "FROM (SELECT 1) LEFT JOIN partitions ON name = :name"
@@ -27,8 +27,8 @@ READ_ONLY = "gantt_read_only"
 class Sqlite(SqlDialect):
     """SQLite file in WAL mode: readers never wait, and writers run one at a time.
 
-    Durability "always" syncs each commit to disk. With "everysec" a machine crash may lose commits, so each boot counts
-    as another server.
+    Durability "always" syncs each commit to disk. With "everysec" a crash of the machine may lose commits, so that each
+    boot gives the store a new identity.
     """
 
     def __init__(self, url: URL, durability: Durability) -> None:
@@ -69,13 +69,13 @@ class Sqlite(SqlDialect):
             raise sqlite3.OperationalError(f"unable to open {self._path}: {error.strerror}") from error
 
     def _prepare(self, fresh: sqlite3.Connection, record: Any) -> None:
-        fresh.isolation_level = None  # SQLAlchemy begins transactions, not the driver
+        fresh.isolation_level = None  # no transactions by the driver: ``_begin`` begins them
         for pragma in ("journal_mode = WAL", f"synchronous = {self._synchronous}", "cache_size = -16000"):
             fresh.execute(f"PRAGMA {pragma}")
         record.info["file"] = self._file()
 
     def _require_same_file(self, _connection: Any, record: Any, _proxy: Any) -> None:
-        """Disconnect if the file at the path was replaced, for example by a restore."""
+        """Drop a pooled connection whose file was replaced at its path, for example by a restore."""
         if record.info["file"] != self._file():
             raise exc.DisconnectionError("the file at the path was replaced")
 

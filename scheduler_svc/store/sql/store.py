@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SQL backend: every verb is one transaction."""
+"""SQL backend: each verb is one transaction."""
 
 import time
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from scheduler_svc.store.verb_store import VerbStore
 from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 BLOCK_SECONDS = 2.0  # longest wait of one ``follow``
-FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between polls of the log, for dialects without notifications
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between polls of the log by dialects without notifications
 
 
 class SqlStore(VerbStore):

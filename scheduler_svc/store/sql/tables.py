@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table definitions. Documents are JSON strings; values that queries filter or sort by have own columns."""
+"""SQL tables of all partitions. Documents are JSON text; values by which queries filter or sort have columns."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from scheduler_svc.store.codecs import CLAIM, ENDS, JSON, PIN, PLAIN, PROVIDER, 
 
 METADATA = MetaData()
 
-# Names compare byte by byte, as in Python and Redis, so that page markers mean the same in all backends.
+# Names compare byte by byte, like in Python and Redis, so that page markers mean the same in all backends.
 NAME = Text().with_variant(Text(collation="C"), "postgresql")
 
 
@@ -19,7 +19,7 @@ def _table(name: str, *columns: Column[Any]) -> Table:
 
 
 def _view(mapping: str, name: str, kind: Any, codec: Codec = PLAIN) -> Column[Any]:
-    """Return the column with the values of a mapping of PartitionStorage, or of ``awaited``."""
+    """Return the column that stores a mapping of PartitionStorage, or of ``awaited``."""
     return Column(name, kind, info={"mapping": mapping, "codec": codec})
 
 
@@ -27,28 +27,28 @@ PARTITIONS = Table(
     "partitions",
     METADATA,
     Column("name", NAME, primary_key=True),
-    Column("identity", Text, nullable=False),  # identity of the server that last served the partition
+    Column("identity", Text, nullable=False),  # identity of the last server of the partition
     Column("epoch", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("decision", BigInteger, nullable=False),  # number of the newest decision
     Column("time_ms", BigInteger),  # partition time; null before the first verb
-    Column("clock_ms", BigInteger),  # server's clock at ``time_ms``
+    Column("clock_ms", BigInteger),  # server's clock when partition time was ``time_ms``
     Column("generation_base", BigInteger, nullable=False, server_default="0"),  # position at which the epoch began
     Column(
         "vocabulary", BigInteger, nullable=False, server_default="0"
-    ),  # position of the last change of a trait or resource class
+    ),  # position of the last change of any provider's traits or inventories
 )
-# The first tables are in the order of the arguments of PartitionStorage.prefetch.
+# The next tables are in the order of the arguments of PartitionStorage.prefetch, on which SqlPartition.prefetch relies.
 CONSUMERS = _table(
     "consumers",
     _view("claims", "claim", Text, CLAIM),
-    _view("deadlines", "deadline_ms", BigInteger),  # null also for a claim that waits for its host's audit
+    _view("deadlines", "deadline_ms", BigInteger),  # null also for a parked claim
     _view("ended", "ends", Text, ENDS),
     _view("ended_at", "ended_ms", BigInteger),
-    _view("unverified", "unverified", Integer),  # number of its unverified claims, which are rows of their own
-    _view("sources", "source", NAME),  # migration that holds the source of its move
-    Column("host", NAME),  # the service host of its claim
-    Column("claim_location", NAME),  # node|consumer
+    _view("unverified", "unverified", Integer),  # number of unverified claims, which have rows of their own
+    _view("sources", "source", NAME),  # migration that has the claim at the source of the consumer's move
+    Column("host", NAME),  # service host of the claim
+    Column("claim_location", NAME),  # node|consumer of the claim
 )
 PROVIDERS = _table(
     "providers",
@@ -59,7 +59,7 @@ PROVIDERS = _table(
     _view("eligible", "eligible", BigInteger),
     _view("excess", "excess", Text, JSON),
     _view("generations", "generation", BigInteger),  # increments since the epoch began
-    _view("children", "children", Text, JSON),  # ids of the API's providers directly below
+    _view("children", "children", Text, JSON),  # ids of API-owned providers directly below
 )
 SERVICES = _table(
     "services",
@@ -69,18 +69,18 @@ SERVICES = _table(
     _view("alive", "alive", Boolean),
     _view("opened", "opened", BigInteger),
     _view("awaited", "awaited", Boolean),
-    _view("clock_offsets", "clock_offset", Text, JSON),  # [ms ahead of the server, time of the note]
+    _view("clock_offsets", "clock_offset", Text, JSON),  # [ms by which its clock is ahead of the server's, time noted]
 )
 GROUPS = _table("server_groups", _view("groups", "hosts", Text, JSON))
 PROVIDER_NAMES = _table("provider_names", _view("provider_names", "provider", NAME))
 HOLDERS = _table("holders", _view("holders", "present", Integer))  # provider|claim, see allocations.holder_keys
-TALLIES = _table(  # see tallies.key_of
+TALLIES = _table(  # names: see tallies.key_of
     "tallies",
     _view("tallies", "tally", Text, JSON),
     Column("project", NAME, nullable=False),
 )
 PINS = _table("pins", _view("pins", "pinned", Text, PIN), Column("until_ms", BigInteger))
-STATES = _table("states", _view("states", "document", Text, STATE))  # names as in namespaces.entry_of
+STATES = _table("states", _view("states", "document", Text, STATE))  # names: see namespaces.entry_of
 VIEWS = {column.info["mapping"]: column for table in METADATA.tables.values() for column in table.c if column.info}
 LOG = Table(
     "log",
@@ -98,9 +98,9 @@ DECISIONS = Table(
     Column("partition", NAME, nullable=False),
     Column("number", BigInteger, nullable=False),
     Column("request", NAME, nullable=False),
-    Column("project", NAME, nullable=False, server_default=""),  # '' for none
+    Column("project", NAME, nullable=False, server_default=""),  # '' for no project
     Column("document", Text, nullable=False),
-    Column("until_bytes", BigInteger, nullable=False, server_default="0"),  # size of all decisions up to this one
+    Column("until_bytes", BigInteger, nullable=False, server_default="0"),  # bytes of all decisions up to this one
     PrimaryKeyConstraint("partition", "number"),
     Index("decisions_by_bytes", "partition", "until_bytes"),
     Index("decisions_by_request", "partition", "request", "number"),
@@ -109,7 +109,7 @@ DECISIONS = Table(
 
 
 def _index_not_null(name: str, table: Table, column: str) -> None:
-    """Create a partial index on the few rows with a value in ``column``."""
+    """Define a partial index on ``column``, because few rows have a value in it."""
     condition = table.c[column].is_not(None)
     Index(name, table.c.partition, table.c[column], postgresql_where=condition, sqlite_where=condition)
 

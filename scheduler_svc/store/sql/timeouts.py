@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client-side time-outs of psycopg connections, for servers too stuck to apply their own."""
+"""Client-side timeout of psycopg connections, for a server that hangs and cannot apply its own."""
 
 import time
 from collections.abc import Generator
@@ -9,11 +9,11 @@ import psycopg
 
 from scheduler_svc.store.sql.dialect import ANSWER_SECONDS
 
-SILENCE_SECONDS = ANSWER_SECONDS + 2.0  # more than the server's statement time-out
+SILENCE_SECONDS = ANSWER_SECONDS + 2.0  # longer than the server's statement timeout
 
 
 class TimeoutConnection(psycopg.Connection[Any]):
-    """Connection that closes if an answer, or a commit that waits for a standby, takes ``silence_seconds``."""
+    """Connection that closes if an answer, even to a commit that awaits a standby, takes ``silence_seconds``."""
 
     silence_seconds: float | None = None
 
@@ -21,7 +21,7 @@ class TimeoutConnection(psycopg.Connection[Any]):
         return super().wait(self._bounded(gen), *arguments, **options)
 
     def _bounded(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Forward ``gen``'s waits and check the deadline after each; psycopg resumes ten times a second."""
+        """Forward the waits of ``gen``, and check the deadline after each: psycopg resumes ten times a second."""
         seconds = self.silence_seconds or SILENCE_SECONDS
         deadline = time.monotonic() + seconds
         try:

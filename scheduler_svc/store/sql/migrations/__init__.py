@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alembic migrations of the schema."""
+"""Alembic migrations of the store's tables."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations in numerical order, one per file."""
+"""Migrations: one numbered file each."""

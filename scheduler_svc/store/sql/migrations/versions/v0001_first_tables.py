@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Initial tables, taken from the current definitions until a release freezes them here."""
+"""First tables, created from the current definitions until a release freezes them here."""
 
 from alembic import op
 
