@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Store verbs as functions of a partition's state."""
+"""Store verbs, as functions of a partition's state."""
 
 from scheduler_svc.store.verbs import (
     allocating,

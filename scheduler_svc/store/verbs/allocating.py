@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of the Placement API: reads and changes. Keep in sync with allocate.lua."""
+"""Verbs that read and change allocations of the Placement API. Keep in sync with allocate.lua."""
 
 import copy
 from collections import Counter
@@ -68,7 +68,7 @@ def read_former(
     now: int,
     providers: Collection[str] = (),
 ) -> FormerClaims:
-    """Return each consumer's live claim, and prefetch all rows that the changes and ``providers`` need."""
+    """Return each consumer's live claim; prefetch all rows of the changes and of ``providers``."""
     partition.expire(now)
     partition.flush(now)
     partition.prefetch(
@@ -123,7 +123,10 @@ def _consumer_refusal(partition: PartitionState, change: AllocationChange, live:
 
 
 def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
-    """Return whether a change may replace a live claim; an agent's only with its generation and its type."""
+    """Return whether ``change`` may replace a live claim.
+
+    A confirmed claim of an agent can be changed with its generation, but not ended or given a different type.
+    """
     if allocations.is_api_claim(live):
         return True
     is_known = live.state == ClaimState.CONFIRMED and change.generation is not ANY
@@ -131,7 +134,7 @@ def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
 
 
 def deltas_of(changes: Sequence[AllocationChange], former: FormerClaims) -> Counter[tuple[str, str]]:
-    """Return the growth of each used sum by (provider, class)."""
+    """Return {(provider, class): growth of the used sum}."""
     deltas: Counter[tuple[str, str]] = Counter()
     for change in changes:
         live = former[change.consumer]
@@ -187,7 +190,7 @@ def _replace(partition: PartitionState, change: AllocationChange, live: Claim | 
 
 
 def _claim_after(partition: PartitionState, change: AllocationChange, live: Claim | None, clock_ms: int) -> Claim:
-    """Return the consumer's claim after ``change``. An agent's claim keeps its host and agent."""
+    """Return the consumer's claim after ``change``. An agent's claim keeps its host, attempt and owner."""
     base = partition.generation_base
     parts: dict[str, Any] = {
         "generation": (base if live is None else allocations.generation_of(live, base)) + 1,

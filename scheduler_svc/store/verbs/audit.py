@@ -18,7 +18,7 @@ from scheduler_svc.store.verbs.ending import find_for_host
 from scheduler_svc.store.verbs.moves import as_source, make_source
 from scheduler_svc.store.verbs.partition import PartitionState, answer_of
 
-SHARED_PAUSE_MS = 10_000  # shortest pause before the next audit if orphans remain under a duplicate identity
+SHARED_PAUSE_MS = 10_000  # shortest pause before the next audit while a duplicate identity has orphans
 
 
 def audit(
@@ -68,7 +68,7 @@ def vouch_all(partition: PartitionState, now: int, host: str, refs: Sequence[Cla
 
 
 def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
-    """Make an unverified claim its consumer's claim, because the conductor's record names this attempt."""
+    """Turn an unverified claim into its consumer's claim, because the conductor's record names this attempt."""
     claim, answer = find_for_host(partition, ref, host, now)
     if claim is not None or answer is not None:
         return ClaimResult(*ref, answer or answer_of(claim.state if claim else ""), claim.host if claim else None)
@@ -91,10 +91,10 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
 
 
 def _prefetch_related(partition: PartitionState, consumers: Collection[str]) -> None:
-    """Fetch what reconciling these consumers reads: claims, both ends of moves, hosts and providers."""
+    """Prefetch what reconciling these consumers reads: claims, both ends of moves, hosts and providers."""
     hosts: Collection[str] = ()
     providers: Collection[str] = ()
-    for _ in range(3):  # round 1: claims; round 2: their hosts and other ends of moves; round 3: hosts of those
+    for _ in range(3):  # round 1: claims; round 2: their hosts, and other ends of moves; round 3: these ends' hosts
         partition.prefetch(consumers=consumers, services=hosts, providers=providers)
         claims = [claim for name in consumers if (claim := partition.claims.get(name)) is not None]
         hosts = {names.host_of(claim.host) for claim in claims}
@@ -104,7 +104,7 @@ def _prefetch_related(partition: PartitionState, consumers: Collection[str]) -> 
 
 
 def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
-    """Reconcile one reported claim; return (answer, whether the store had forgotten it)."""
+    """Reconcile one reported claim; return (answer, whether a forgotten claim or amount was restored)."""
     live_attempt = partition.claim_of(claim.ref)
     if live_attempt is not None:
         if names.host_of(live_attempt.host) == names.host_of(claim.host):
@@ -122,34 +122,34 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
     is_contradicted = any(partition.is_reported(other) for other in others) or _is_taken(partition, forgotten)
     is_excessive = claim.confirmed and not is_credible(partition, claim, live)
     if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
-        # Nothing of this host was lost, another host reported a rival, or resources are outside this host's trees.
+        # The store lost no claims of this host, a reported claim contradicts this one, or its amounts are not credible.
         return _doubt(partition, claim, now, otherwise=Answer.ABORTED)
     if claim.confirmed:
         _make_room(partition, others, forgotten, now)
         partition.add_claim(forgotten)
     else:
-        # Only this host could have confirmed the claim.
+        # Only this host could have confirmed the claim, and it has not: nobody uses the attempt.
         partition.add_tombstone(claim.ref, ClaimState.ABORTED, now)
     return (Answer.CONFIRMED if claim.confirmed else Answer.ABORTED), claim.confirmed
 
 
 def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
-    """Reconcile a reported attempt whose stored claim is on another host."""
+    """Reconcile a reported attempt whose stored claim is on a different host."""
     may_be_lost = live.state == ClaimState.PREPARED and partition.may_have_lost_claims_of(claim.host)
     reported = _reported_claim(partition, claim, now, None)
     if claim.confirmed and may_be_lost and is_credible(partition, claim, live) and not _is_taken(partition, reported):
-        # The store forgot the reported claim and prepared the attempt again; nothing runs under the new claim.
+        # The store forgot the reported claim and prepared the attempt again. No guest runs under the new claim.
         partition.drop_claim(live)
         partition.add_claim(reported)
         return Answer.CONFIRMED, True
     if claim.confirmed and partition.is_fenced(claim.host):
-        # The live attempt began after the fence, which also ended this forgotten copy.
+        # The live attempt began after the fence, which also ended this copy, although the store had forgotten it.
         return Answer.FENCED, False
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
 
 
 def _is_taken(partition: PartitionState, claim: Claim) -> bool:
-    """Return whether the claim's migration has the claim of another instance or attempt, or is no migration."""
+    """Return whether the claim's migration has a claim other than this one and the source of its move."""
     holder = None if claim.move is None else partition.claims.get(claim.move)
     return holder is not None and holder.ref not in (claim.ref, ClaimRef(claim.ref.consumer, claim.source_attempt or 0))
 
@@ -159,7 +159,7 @@ def _are_ends_of_one_move(first: Claim, second: Claim) -> bool:
 
 
 def _other_claims(partition: PartitionState, live: Claim | None, claim: Claim) -> list[Claim]:
-    """Return the instance's claims outside the move of the forgotten ``claim``; earlier ones have ended."""
+    """Return the instance's live claims that contradict a forgotten ``claim``: all except the other end of its move."""
     claims = (live, partition.source_of(claim.ref.consumer))
     return [
         other
@@ -169,9 +169,9 @@ def _other_claims(partition: PartitionState, live: Claim | None, claim: Claim) -
 
 
 def _make_room(partition: PartitionState, others: Sequence[Claim], claim: Claim, now: int) -> None:
-    """End the others, and make the claim that a forgotten destination names the source of its move.
+    """End the contradicting claims; if ``claim`` is a destination, restore the source of its move.
 
-    A later attempt proves that earlier ones ended, except its source; the store forgot that.
+    ``claim`` is a later attempt, which proves that all earlier ones except its source ended. The store forgot that.
     """
     for other in others:
         partition.end_claim(other, _forgotten_end(other), now)
@@ -182,11 +182,11 @@ def _make_room(partition: PartitionState, others: Sequence[Claim], claim: Claim,
 
 
 def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwise: Answer) -> tuple[Answer, bool]:
-    """Store a confirmed reported claim as unverified; return ``otherwise`` for an unconfirmed claim."""
+    """Store a reported claim as unverified. Returns ``otherwise`` for a claim that its host never confirmed."""
     if not claim.confirmed:
         return otherwise, False
     if partition.is_fenced(claim.host) and not partition.may_have_lost_claims_of(claim.host):
-        # The fence ended every claim of the host, even if tombstones are gone, and the host was closed since.
+        # The fence ended all claims of the host, which was closed since; this claim's tombstone may be gone.
         return Answer.FENCED, False
     name = unverified_name(claim.consumer, claim.attempt, names.host_of(claim.host))
     if name not in partition.claims:
@@ -214,7 +214,7 @@ def _reconcile_live(partition: PartitionState, live: Claim, claim: RunningClaim,
 
 
 def _note_report(partition: PartitionState, live: Claim, claim: RunningClaim) -> bool:
-    """Record the amounts that the host reports for a confirmed claim; return whether the claim grew."""
+    """Record the amounts that the agent reports for a confirmed claim; return whether the claim grew."""
     allocations = believed_allocations(partition, live, claim)
     noted = replace(
         live, allocations=allocations, reported=None if claim.allocations == allocations else claim.allocations
@@ -233,7 +233,10 @@ def _forgotten_end(live: Claim) -> ClaimState:
 
 
 def _end_of_prepared(partition: PartitionState, live: Claim, now: int) -> ClaimState | None:
-    """Return how an unconfirmed claim ends, or None; the store may have forgotten an earlier epoch's abort."""
+    """Return how a prepared claim ends in an audit, or None if it goes on.
+
+    On a host that was not open it is aborted, because the store may have forgotten an abort.
+    """
     if partition.is_expired(live, now):
         return ClaimState.EXPIRED
     return None if partition.is_open(live.host) else ClaimState.ABORTED
@@ -242,9 +245,10 @@ def _end_of_prepared(partition: PartitionState, live: Claim, now: int) -> ClaimS
 def _end_unreported(
     partition: PartitionState, host: str, reported: set[ClaimRef], grace_ms: int, now: int
 ) -> tuple[int, int, int]:
-    """End or flag claims that ``host`` did not report; return (released, orphans, ms until the next audit or 0).
+    """End claims that ``host`` did not report, or mark them as orphans.
 
-    Agents that share the host's name do not know each other's guests, so their orphans are not released.
+    Agents that share the host's name do not know each other's guests, so their orphans are not released. Returns
+    (number of released claims, number of orphans, ms until the next audit or 0).
     """
     shared = DUPLICATE in partition.services.get(host, {})
     released = orphans = again_ms = 0
@@ -255,7 +259,7 @@ def _end_unreported(
         ref = ClaimRef(consumer_of(claim.ref.consumer), claim.attempt)
         is_unverified = claim.state == ClaimState.UNVERIFIED
         if is_unverified and _is_live_on(partition, ref, host):
-            partition.end_claim(claim, ClaimState.RELEASED, now)  # has become its consumer's claim
+            partition.end_claim(claim, ClaimState.RELEASED, now)  # the same attempt is now its consumer's claim
             continue
         if ref in reported:
             if is_unverified:
@@ -268,7 +272,7 @@ def _end_unreported(
                 partition.end_claim(claim, end, now)
             continue
         since = now if claim.orphan_ms is None else claim.orphan_ms
-        # Once its attempt has ended, an unverified claim needs no grace period.
+        # An unverified claim needs no grace period once its attempt has ended.
         is_over = now - since >= grace_ms or (is_unverified and partition.end_of(ref) is not None)
         if is_over and not shared:
             partition.end_claim(claim, ClaimState.RELEASED, now)
@@ -286,21 +290,21 @@ def _is_live_on(partition: PartitionState, ref: ClaimRef, host: str) -> bool:
 
 
 def _move_of(partition: PartitionState, claim: RunningClaim, live: Claim | None) -> MoveEnd:
-    """Return the move of a reported attempt as its agent names it, or as its live destination shows it."""
+    """Return the move of a reported attempt, by its live destination or else by its agent's report."""
     if live is not None and live.migration is not None and live.source_attempt == claim.attempt:
         return MoveEnd(ClaimRole.SOURCE, live.migration)
     return _open_move(partition, MoveEnd(claim.role, claim.migration, claim.source_attempt))
 
 
 def _open_move(partition: PartitionState, move: MoveEnd) -> MoveEnd:
-    """Return ``move`` unless it has ended."""
+    """Return ``move``, or no move if its migration has ended."""
     if move.migration is None or partition.end_of(ClaimRef(move.migration, MIGRATION_ATTEMPT)) is not None:
         return MoveEnd()
     return move
 
 
 def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> Claim:
-    """Make the live claim a source again if the store forgot the move named by its agent; return the claim."""
+    """Make the live claim a source again if its agent names a move that the store forgot; return the claim."""
     role, migration, _source_attempt = _move_of(partition, claim, None)
     if role is not ClaimRole.SOURCE or migration is None or not partition.may_have_lost_claims_of(claim.host):
         return live

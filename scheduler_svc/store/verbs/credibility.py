@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the amounts in a host's audit."""
+"""Checks of the amounts that a host's audit reports, so that a host cannot take resources of other hosts."""
 
 from rpcapi.resources import names
 from rpcapi.resources.trees.tree import SHARING_TRAIT
@@ -10,7 +10,7 @@ from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Claim | None) -> bool:
-    """Return whether the host may assert all allocations of a claim on it, once ``live`` has ended."""
+    """Return whether a host may assert all allocations of its claim; ``live`` is the claim that would end for it."""
     return all(
         _is_own(partition, claim.host, provider)
         or _may_hold(partition, provider, amounts, live.allocations.get(provider, {}) if live is not None else {})
@@ -19,10 +19,10 @@ def is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Cl
 
 
 def believed_allocations(partition: PartitionState, live: Claim, claim: RunningClaim) -> Allocations:
-    """Return a live claim's allocations, raised to its host's report and never lowered.
+    """Return a live claim's allocations, raised to the amounts that its host reports, but never lowered.
 
-    Providers outside the host's trees are raised only if the store may have forgotten the claim, and if they share and
-    have the amounts free.
+    Amounts from a provider outside the host's trees are raised only if the store may have lost claims of the host, and
+    the provider is a sharing provider with free capacity, or unknown.
     """
     allocations = dict(live.allocations)
     for provider, amounts in sorted(claim.allocations.items()):
@@ -40,7 +40,7 @@ def believed_allocations(partition: PartitionState, live: Claim, claim: RunningC
 
 
 def _is_own(partition: PartitionState, node: str, provider: str) -> bool:
-    """Return whether a provider belongs to the node's service host, by name or tree."""
+    """Return whether a provider belongs to the node's service host, by its name or by its tree's root."""
     host = names.host_of(node)
     if names.host_of(provider) == host:
         return True
@@ -49,7 +49,10 @@ def _is_own(partition: PartitionState, node: str, provider: str) -> bool:
 
 
 def _may_hold(partition: PartitionState, provider: str, amounts: Amounts, replaced: Amounts) -> bool:
-    """Return whether a host may use these amounts of an unknown provider, or of a sharing one with capacity."""
+    """Return whether a claim may have ``amounts`` from a provider of no or another host, instead of ``replaced``.
+
+    An unknown provider may provide any amounts; a known one must be a sharing provider with enough free capacity.
+    """
     document = partition.providers.get(provider)
     if document is None:
         return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision record, bounded in total size."""
+"""Verbs on the decision record."""
 
 import copy
 from collections.abc import Mapping

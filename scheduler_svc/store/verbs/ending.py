@@ -55,14 +55,14 @@ def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
         return ClaimResult(*ref, answer, claim.host)
     if claim.state == ClaimState.PREPARED:
         if not partition.is_open(claim.host) or ref.consumer in partition.unverified:
-            # Either the store forgot that the claim ended elsewhere, or another host reports a copy.
+            # The store may have forgotten that the claim ended, or a host reports an unverified claim of the consumer.
             return ClaimResult(*ref, Answer.CLOSED, claim.host)
         partition.confirm(claim)
     return ClaimResult(*ref, Answer.CONFIRMED, claim.host)
 
 
 def abort(partition: PartitionState, host: str | None, ref: ClaimRef, destination: str | None, now: int) -> ClaimResult:
-    """Abort a claim. ``destination`` is the only service host that may run it ("" none, None any)."""
+    """Abort a claim. ``destination`` is the only service host that may run the attempt ("": none, None: any)."""
     claim, answer = find_for_host(partition, ref, host, now)
     if answer is not None:
         return ClaimResult(*ref, answer, claim.host if claim else None)
@@ -108,7 +108,7 @@ def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
 
 
 def without_claim(partition: PartitionState, ref: ClaimRef, end: Answer | None) -> ClaimResult:
-    """Return the answer for an attempt that is not live: its end, CLOSED if it may run, or UNKNOWN."""
+    """Return the answer for an attempt without a live claim: its end, CLOSED if it may run, or UNKNOWN."""
     unknown = Answer.CLOSED if partition.may_run(ref.consumer) else Answer.UNKNOWN
     return ClaimResult(*ref, end or unknown)
 
@@ -116,7 +116,10 @@ def without_claim(partition: PartitionState, ref: ClaimRef, end: Answer | None) 
 def find_for_host(
     partition: PartitionState, ref: ClaimRef, host: str | None, now: int
 ) -> tuple[Claim | None, Answer | None]:
-    """Return (live claim, None), (live claim, FOREIGN), (None, its end), or (None, None) for an unknown attempt."""
+    """Return (live claim, None), (live claim, FOREIGN) if it is not on ``host``, (None, its end), or (None, None).
+
+    (None, None) means an unknown attempt. An overdue claim of the consumer on an open host ends first.
+    """
     partition.live_claim(ref.consumer, now)
     claim = partition.claim_of(ref)
     if claim is not None:

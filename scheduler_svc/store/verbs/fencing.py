@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fence verb: releases the claims of a host that an operator declares dead.
+"""Fence verb: releases all claims of a host that an operator declares lost.
 
-It runs in steps of FENCE_BATCH claims between other verbs. The first step closes the host, the last stops awaiting it.
-An audit in between proves that the agent is alive, and ends the fence early.
+It runs in steps of FENCE_BATCH claims, so that other verbs can run between steps. The first step closes the host, the
+last step stops awaiting it. An audit between two steps proves that the agent is alive, and ends the fence early.
 """
 
 from rpcapi import errors
@@ -10,22 +10,22 @@ from rpcapi.resources.claims import ClaimState
 from scheduler_svc.store import registrations
 from scheduler_svc.store.verbs.partition import PartitionState
 
-FENCE_BATCH = 500
-PROGRESS = "fencing "
+FENCE_BATCH = 500  # claims per step
+PROGRESS = "fencing "  # prefix of an unfinished fence's state in its record, see fence_record
 
 
 def fence(partition: PartitionState, now: int, host: str, token: str, *, force: bool, replace: bool) -> int | None:
-    """Run one step; return the number of ended claims, or None if claims remain. See ClaimAudits.fence."""
+    """Run one step of ClaimAudits.fence. Returns the number of ended claims, or None if claims remain."""
     record = fence_record(host, token)
     partition.prefetch(consumers=[record], services=[host])
     ((ended, state),) = partition.ended.get(record, {0: ""}).items()
     if state == ClaimState.FENCED:
         return ended
     if state and not partition.is_fenced(host):
-        return _finish(partition, record, ended, now)  # audited after the first step
+        return _finish(partition, record, ended, now)  # the host has audited since the first step
     opened = int(state.removeprefix(PROGRESS)) if state else _close(partition, host, force=force)
     claims = partition.claims_on(host, FENCE_BATCH + 1)
-    # An open host's claims are the newest attempts of their consumers.
+    # With the former value, overdue claims of an open host expire instead of counting as fenced.
     partition.opened[host] = opened
     for claim in claims[:FENCE_BATCH]:
         live = partition.live_claim(claim.consumer, now)
@@ -69,9 +69,9 @@ def _finish(partition: PartitionState, record: str, ended: int, now: int) -> int
 
 
 def fence_record(host: str, token: str) -> str:
-    """Return the name of a fence's tombstone; consumers' names contain no spaces.
+    """Return the name under which tombstones record a fence. Its spaces keep it apart from consumers' names.
 
-    The tombstone's attempt is the number of ended claims. Its end is "fenced", or until then PROGRESS and the host's
-    previous ``opened`` value.
+    The recorded attempt is the number of ended claims. The recorded end is "fenced" after the last step; before, it is
+    PROGRESS with the host's former ``opened`` value.
     """
     return f"fence {host} {token}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import of allocations from another Placement."""
+"""Verb that imports allocations from another Placement."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def import_allocations(
         if item.allocations:
             parts: dict[str, Any] = {"generation": item.generation, "type": item.type, "created_ms": item.changed_ms}
             partition.add_claim(api_claim(partition, item, live, request_id=IMPORT_REQUEST, **parts))
-    partition.claimed_providers.clear()  # imports set generations of providers separately
+    partition.claimed_providers.clear()  # do not increase generations: imports of providers set them
     partition.flush(now, flag=True)
     return None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of a consumer's claims, for server groups and hints. Keep in sync with _members.lua and _group_policy.lua."""
+"""Nodes on which claims count as group members. Keep in sync with _members.lua and _group_policy.lua."""
 
 from collections import Counter
 
@@ -10,12 +10,15 @@ from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def node_of(partition: PartitionState, claim: Claim) -> str:
-    """Return the node of a claim; for an API-owned claim its first root provider by name."""
+    """Return the node of a claim; for an API-owned claim, the first of its root providers by id."""
     return claim.host if claim.host != names.API_HOST else min(_hosts_of(partition, claim))
 
 
 def count_members(partition: PartitionState, batch: ClaimBatch, now: int) -> dict[str, int]:
-    """Return the group's members per node before the batch: live claims, and members named by the caller."""
+    """Return {node: number of members} of the batch's group, without the batch's own intents.
+
+    Members are the group's live claims, and the members that the caller names.
+    """
     if batch.group is None:
         return {}
     members = Counter(partition.groups.get(batch.group.id, {}))
@@ -30,7 +33,7 @@ def count_members(partition: PartitionState, batch: ClaimBatch, now: int) -> dic
 
 
 def _hosts_of(partition: PartitionState, claim: Claim) -> set[str]:
-    """Return the nodes on which a claim counts; for an API-owned claim the roots of all its providers."""
+    """Return the nodes on which a claim counts; for an API-owned claim, the roots of all its providers."""
     if not is_api_claim(claim):
         return {claim.host}
     return {partition.providers.get(provider, {}).get("root", provider) for provider in claim.allocations}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building blocks of the verbs: reads and changes of one partition's data."""
+"""Steps that verbs are composed of: reads and changes of one partition's data."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,27 +17,27 @@ from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 T = TypeVar("T")
 
-POSITION_LEAP = 1 << 20  # positions skipped by a new epoch, more than a store can lose
-EXPIRE_BATCH = 1000  # claims expired at the start of a verb
-NEVER_MS = (1 << 63) - 1  # later than any deadline
+POSITION_LEAP = 1 << 20  # positions that a new epoch skips, more than a store can lose
+EXPIRE_BATCH = 1000  # most overdue claims that a verb expires first
+NEVER_MS = (1 << 63) - 1  # time after all deadlines
 
 
 class ExpiryCount(NamedTuple):
-    """Claims ended, and deadlines due; the difference waits for audits."""
+    """Numbers of ended claims and of due deadlines. The other due claims are parked until their hosts audit."""
 
     ended: int
     due: int
 
 
 class PartitionState(PartitionStorage):
-    """A partition's data, with steps shared by all verbs. ``now`` is always partition time in ms."""
+    """A partition's data, with the steps that verbs share. ``now`` is always partition time in ms."""
 
     def __init__(self) -> None:
         self.changed_providers: set[str] = set()
-        self.claimed_providers: set[str] = set()  # API-owned providers that got claims in this verb
+        self.claimed_providers: set[str] = set()  # API-owned providers to which this verb has added claims
 
     def advance(self, clock_ms: int, max_step_ms: int) -> int:
-        """Advance partition time by the clock's step, clamped to 0...``max_step_ms``; return it."""
+        """Advance partition time by the step of the server's clock, clamped to 0...``max_step_ms``; return the time."""
         if self.time_ms is None or self.clock_ms is None:
             self.time_ms = clock_ms
         else:
@@ -51,7 +51,7 @@ class PartitionState(PartitionStorage):
         return 0 if self.time_ms is None or self.clock_ms is None else self.clock_ms - self.time_ms
 
     def is_open(self, host: str) -> bool:
-        """Return whether a node's service host was audited in this epoch. API-owned providers always are open."""
+        """Return whether a node's service host has audited in this epoch. API-owned providers are always open."""
         service_host = names.host_of(host)
         return service_host == names.API_HOST or self.opened.get(service_host) == self.epoch
 
@@ -60,7 +60,7 @@ class PartitionState(PartitionStorage):
         return not self.is_open(host) and abs(self.opened.get(names.host_of(host), 0)) != self.epoch
 
     def is_fenced(self, host: str) -> bool:
-        """Return whether a node's service host was fenced after its last audit, as far as the store knows."""
+        """Return whether a node's service host has been fenced since its last audit, as far as the store knows."""
         return self.opened.get(names.host_of(host), 0) < 0
 
     def check_identity(self, host: str, host_uuid: str | None) -> None:
@@ -78,34 +78,35 @@ class PartitionState(PartitionStorage):
     def generation_of(self, provider: str, *, is_judged: bool = True) -> int:
         """Return a provider's generation, which never repeats while the provider exists.
 
-        Each increment has a log entry, so no generation exceeds the position. A new epoch's generations begin at a
-        position beyond all that the store may have forgotten. ``is_judged`` False only reports it; see ``peek``.
+        Each increment has a log entry, so that no generation exceeds the position. A new epoch's generations begin at a
+        position beyond all positions that the store may have forgotten. ``is_judged`` False: only report the
+        generation, see ``peek``.
         """
         increments = self.generations.get(provider, 0) if is_judged else self.peek(self.generations, provider, 0)
         return self.generation_base + increments
 
     def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
-        """Read an entry for display; no decision of the verb may depend on it."""
+        """Read an entry only to report it: nothing that the verb writes may depend on it."""
         return mapping.get(name, default)
 
     def increase_generation(self, provider: str) -> None:
-        """Increment a provider's generation. The caller appends at least one log entry."""
+        """Increment a provider's generation. The caller must append a log entry."""
         self.generations[provider] = self.generations.get(provider, 0) + 1
 
     def set_generation(self, provider: str, generation: int) -> None:
-        """Set a provider's generation, at least ``generation_base``; see ``reach``."""
+        """Set a provider's generation, which must be at least ``generation_base``. Call ``reach`` first."""
         self.generations[provider] = generation - self.generation_base
 
     def reach(self, generation: int) -> None:
-        """Leap beyond ``generation`` if it exceeds the position; replicas notice the gap and reload.
+        """Raise the position beyond ``generation``, because no generation may exceed the position.
 
-        The caller then appends a log entry.
+        The leap makes replicas notice a gap and reload. The caller must append a log entry.
         """
         if generation > self.position:
             self.position = generation + POSITION_LEAP
 
     def link_children(self, linked: Mapping[str, str], unlinked: Mapping[str, str]) -> None:
-        """Add and remove child -> parent links of API-owned providers."""
+        """Add and remove API-owned children, each given as {child: parent}."""
         for child, parent in unlinked.items():
             children = [name for name in self.children[parent] if name != child]
             if children:
@@ -116,12 +117,12 @@ class PartitionState(PartitionStorage):
             self.children[parent] = sorted([*self.children.get(parent, ()), child])
 
     def make_stale(self, names: Iterable[str]) -> None:
-        """Invalidate earlier decisions on these providers, or on all nodes of these service hosts."""
+        """Make earlier decisions on these providers, or on all nodes of these service hosts, stale."""
         for name in names:
             self.eligible[name] = self.position
 
     def add_claim(self, claim: Claim) -> None:
-        """Store a live claim and update all sums and indexes."""
+        """Store a live claim, and add it to all sums and indexes."""
         self.claims[claim.consumer] = claim
         if claim.instance is not None:
             self.sources[claim.instance] = claim.consumer
@@ -135,14 +136,14 @@ class PartitionState(PartitionStorage):
     def end_claim(self, claim: Claim, state: str, now: int) -> None:
         """Remove a live claim from all sums and indexes, and leave a tombstone."""
         self.drop_claim(claim)
-        if claim.state == ClaimState.UNVERIFIED:  # says nothing about the attempt's end
+        if claim.state == ClaimState.UNVERIFIED:  # no tombstone: the attempt may run under a different claim
             return
         if claim.instance is not None:
             self._end_role_of_destination(claim)
         self.add_tombstone(claim.ref, state, now, proves_before=claim.source_attempt or claim.attempt)
 
     def drop_claim(self, claim: Claim) -> None:
-        """Remove a live claim from all sums and indexes without a tombstone, because its attempt goes on."""
+        """Remove a live claim from all sums and indexes, without a tombstone: its attempt does not end."""
         del self.claims[claim.consumer]
         if claim.instance is not None:
             del self.sources[claim.instance]
@@ -154,12 +155,15 @@ class PartitionState(PartitionStorage):
             self._count_unverified(consumer_of(claim.consumer), -1)
 
     def add_tombstone(self, ref: ClaimRef, state: str, now: int, *, proves_before: int = 0) -> None:
-        """Record how an attempt ended; it proves that the attempts before ``proves_before`` have ended too."""
+        """Record how an attempt ended. Its end proves that attempts before ``proves_before`` have ended too."""
         self.ended.setdefault(ref.consumer, {})[ref.attempt] = tombstones.encode(ref.attempt, state, proves_before)
         self.ended_at[ref.consumer] = now
 
     def end_of(self, ref: ClaimRef) -> str | None:
-        """Return how an attempt ended, or None. Attempts that a recorded end proves to be over were aborted."""
+        """Return how an attempt ended, or None.
+
+        An attempt without a claim whose end a later attempt's tombstone proves counts as aborted.
+        """
         own_end = self.own_end_of(ref)
         if own_end is not None:
             return own_end
@@ -167,7 +171,7 @@ class PartitionState(PartitionStorage):
         return ClaimState.ABORTED if is_over and self.claim_of(ref) is None else None
 
     def own_end_of(self, ref: ClaimRef) -> str | None:
-        """Return the recorded end of exactly this attempt, or None."""
+        """Return the end in this attempt's own tombstone, or None."""
         text = self.ended.get(ref.consumer, {}).get(ref.attempt)
         return None if text is None else tombstones.state_of(text)
 
@@ -176,14 +180,14 @@ class PartitionState(PartitionStorage):
         return None if migration is None else self.claims[migration]
 
     def claim_of(self, ref: ClaimRef) -> Claim | None:
-        """Return the live claim of this attempt: its consumer's, or the source of its move."""
+        """Return the attempt's live claim, stored under its consumer or, for the source of a move, the migration."""
         claim = self.claims.get(ref.consumer)
         if claim is None or claim.attempt != ref.attempt:
             claim = self.source_of(ref.consumer)
         return claim if claim is not None and claim.attempt == ref.attempt else None
 
     def is_reported(self, live: Claim) -> bool:
-        """Return whether the host of a live claim confirmed or reported it in this epoch."""
+        """Return whether a live claim's own host has confirmed or reported it in this epoch."""
         return live.state == ClaimState.CONFIRMED and self.is_open(live.host) and live.orphan_ms is None
 
     def has_room(self, provider: str, resource_class: str, amount: int) -> bool:
@@ -191,7 +195,7 @@ class PartitionState(PartitionStorage):
         return used + amount <= capacity_in(self.capacity.get(provider, {}).get(resource_class))
 
     def may_have_forgotten(self, destination: str | None = None) -> bool:
-        """Return whether a forgotten attempt may run on ``destination`` ("" none, None any) before its audit."""
+        """Return whether a forgotten attempt may run on ``destination`` ("": no host, None: any host)."""
         return self.awaits_any() if destination is None else destination != "" and self._may_run_forgotten(destination)
 
     def may_run(self, consumer: str) -> bool:
@@ -208,7 +212,7 @@ class PartitionState(PartitionStorage):
         )
 
     def live_claim(self, consumer: str, now: int) -> Claim | None:
-        """Return the consumer's live claim. On an open host, an overdue claim ends first."""
+        """Return the consumer's live claim or None. An overdue claim on an open host ends first."""
         claim = self.claims.get(consumer)
         if claim is not None and self.is_expired(claim, now) and self.is_open(claim.host):
             self.end_claim(claim, ClaimState.EXPIRED, now)
@@ -225,7 +229,7 @@ class PartitionState(PartitionStorage):
         return claim.state == ClaimState.PREPARED and claim.deadline_ms is not None and claim.deadline_ms <= now
 
     def expire(self, now: int, limit: int = EXPIRE_BATCH) -> ExpiryCount:
-        """End up to ``limit`` overdue claims, oldest first; those on closed hosts lose their deadline instead."""
+        """End up to ``limit`` overdue claims, earliest deadline first; park claims on hosts that are not open."""
         expired = self.due_consumers(now, limit)
         self.prefetch(consumers=expired)
         ended = 0
@@ -237,12 +241,12 @@ class PartitionState(PartitionStorage):
         return ExpiryCount(ended, len(expired))
 
     def prepared_ms(self) -> int:
-        """Return the age in ms of the prepared claim with the next deadline, or 0."""
+        """Return the age in ms of the prepared claim with the next deadline, or 0 without prepared claims."""
         created = [self.claims[consumer].created_ms for consumer in self.due_consumers(NEVER_MS, 1)]
         return max(0, (self.clock_ms or 0) - created[0]) if created else 0
 
     def flush(self, now: int, *, flag: bool = False) -> None:
-        """Log changed used sums and clear settled excess; with ``flag``, also flag new excess."""
+        """Log the changed used sums, and clear excess that is over; with ``flag``, also flag new excess."""
         if not self.changed_providers:
             return
         payload = {provider: dict(self.used.get(provider, {})) for provider in sorted(self.changed_providers)}
@@ -257,13 +261,13 @@ class PartitionState(PartitionStorage):
         self.claimed_providers.clear()
 
     def drop_idle_sums(self, provider: str) -> None:
-        """Drop a removed provider's used sums once it has no claims."""
+        """Drop the used sums of a removed provider without claims."""
         if provider not in self.providers and not any(self.used.get(provider, {}).values()):
             self.used.pop(provider, None)
             self.changed.pop(provider, None)
 
     def update_excess(self, provider: str, now: int, *, flag: bool) -> None:
-        """Compare used sums with capacity by class; flag new excess only with ``flag``."""
+        """Clear excess of a provider's classes that fit their capacity again; with ``flag``, flag new excess."""
         capacities = self.capacity.get(provider, {})
         over = dict(self.excess.get(provider, {}))
         for resource_class, amount in self.used.get(provider, {}).items():
@@ -284,7 +288,7 @@ class PartitionState(PartitionStorage):
             self.unverified.pop(consumer, None)
 
     def _count(self, claim: Claim, sign: int) -> None:
-        """Add a claim to used sums, tallies and group members, or with ``sign`` -1 subtract it."""
+        """Add a claim to used sums, tallies and group members (``sign`` 1), or subtract it (-1)."""
         tallies.add(self.tallies, claim, sign)
         for provider, amounts in counted_allocations(claim).items():
             used = self.used.setdefault(provider, {})

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pins: the partition that serves a request or a server group."""
+"""Verbs on the partitions of requests (pins) and of server groups (homes)."""
 
 from scheduler_svc.store.records import GroupHome, GroupMembership, departure_key, home_key
 from scheduler_svc.store.verbs.partition import PartitionState
 
-# Suffix of a departure whose group came back; generations compare the same with it.
+# Suffix of a departed group's generation after the group has returned. It does not change how generations compare.
 RETURNED = " returned"
 
 
 def pin(partition: PartitionState, now: int, key: str, requested: str, *, ttl_ms: int, instead_of: str | None) -> str:
-    """Pin ``requested`` unless another partition than ``instead_of`` has a valid pin; return the pinned partition."""
+    """Pin ``requested``, unless a valid pin names a partition other than ``instead_of``; return the partition."""
     pinned, until = partition.pins.get(key, (requested, 0))
     if until <= now or pinned == instead_of:
         pinned = requested
@@ -20,7 +20,10 @@ def pin(partition: PartitionState, now: int, key: str, requested: str, *, ttl_ms
 def group_home(
     partition: PartitionState, now: int, group_id: str, requested: str, *, ttl_ms: int, instead_of: str
 ) -> GroupHome:
-    """Like PinStore.group_home; a home from an earlier epoch gets a new generation, as a later one may be forgotten."""
+    """Return the group's home, see PinStore.group_home.
+
+    A home of an earlier epoch gets a new generation, because the store may have forgotten a later one.
+    """
     pinned, until = partition.pins.get(home_key(group_id), ("", 0))
     name, _, generation = pinned.partition(" ")
     epoch, _, number = generation.partition(".")
@@ -47,7 +50,10 @@ def leave_group(
 
 
 def has_left(partition: PartitionState, group_id: str, generation: str, has_members: bool) -> bool:
-    """Return whether claims under ``generation`` are refused; alternates have none, and pass with members here."""
+    """Return whether the group has left this partition, so that claims under ``generation`` are refused.
+
+    Claims of alternates have no generation (""); they are accepted if the group has members here or has returned.
+    """
     departure, _until = partition.pins.get(departure_key(group_id), ("", 0))
     if generation:
         return generation <= departure
@@ -55,7 +61,7 @@ def has_left(partition: PartitionState, group_id: str, generation: str, has_memb
 
 
 def note_return(partition: PartitionState, group_id: str) -> None:
-    """Reopen the partition for the group, after a claim under a later generation."""
+    """Mark a departed group as returned, after a claim under a later generation."""
     departure, until = partition.pins.get(departure_key(group_id), ("", 0))
     if departure and not departure.endswith(RETURNED):
         partition.pins[departure_key(group_id)] = (departure + RETURNED, until)

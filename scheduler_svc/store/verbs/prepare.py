@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepare verb: plans a whole batch in memory, then writes all of it or nothing."""
+"""Prepare verb: plans a batch in memory, then writes all of its claims or none."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,11 +26,14 @@ from scheduler_svc.store.verbs.pinning import note_return
 from scheduler_svc.store.verbs.verdicts import PreparePlan, has_changed, judge, related_names, required_allocations
 from scheduler_svc.store.verbs.whole_partition import WholePartition
 
-EXPIRE_BATCH = 500  # claims expired at the start of one call
+EXPIRE_BATCH = 500  # most overdue claims that one call expires first
 
 
 def prepare(partition: WholePartition, now: int, batch: ClaimBatch, decision_bytes: int) -> BatchAnswer | None:
-    """Prepare a validated batch and record its decision; None: call again, more expired claims are due."""
+    """Prepare a validated batch and record its decision.
+
+    Returns None if the call only expired claims: call again, because more may be overdue.
+    """
     answer = _prepare(partition, batch, now)
     if answer is not None and answer.current and batch.record is not None:
         decisions.record(partition, now, batch.request_id, {**batch.record, **outcome(batch, answer)}, decision_bytes)
@@ -47,7 +50,7 @@ def _prepare(partition: WholePartition, batch: ClaimBatch, now: int) -> BatchAns
         refused = [IntentResult(intent.consumer, intent.attempt, Answer.REFUSED) for intent in batch.intents]
         return BatchAnswer(False, False, partition.epoch, partition.position, refused)
     plan = PreparePlan(count_members(partition, batch, now))
-    # Plan all claims that the batch ends before placing new ones.
+    # First plan the ends of all replaced claims, so that new claims can use their capacity.
     examinations = [_examine(partition, batch, intent, plan, now) for intent in batch.intents]
     prepared = [
         result or _try_candidates(partition, batch, intent, plan, now)
@@ -104,7 +107,7 @@ def _write(partition: PartitionState, batch: ClaimBatch, plan: PreparePlan, now:
 def _examine(
     partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, now: int
 ) -> IntentResult | None:
-    """Return the answer for a known or refused attempt; otherwise plan the end of its predecessor."""
+    """Return the answer for a known or refused attempt. Otherwise plan the end of the attempt that it replaces."""
     live = partition.live_claim(intent.consumer, now)
     if batch.final:
         return _examine_final(partition, batch, intent, plan, live)
@@ -142,7 +145,10 @@ def _prepared_before(batch: ClaimBatch, intent: Intent, live: Claim) -> IntentRe
 def _examine_final(
     partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, live: Claim | None
 ) -> IntentResult | None:
-    """Return the answer if the final claim exists or cannot be made; otherwise plan its former claim."""
+    """Return the answer for a final claim that exists or cannot be made.
+
+    Otherwise plan to replace the consumer's former claim, which the new claim extends.
+    """
     if live is not None and not is_api_claim(live):
         return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host)
     if intent.consumer in partition.unverified:
@@ -166,8 +172,8 @@ def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live:
         return Answer.ENDED
     if live is not None:
         if intent.replaces != live.attempt:
-            # A replaced attempt later than the live one proves that the store forgot the live one's end, or a move
-            # that ended there again: the host's report decides.
+            # To replace an attempt later than the live one, the store must have forgotten the live claim's end, or a
+            # move that ended with the live claim again. The host's report decides.
             may_have_ended = (intent.replaces or 0) > live.attempt and not partition.is_reported(live)
             return Answer.CLOSED if may_have_ended else Answer.CONFLICT
         if live.state == ClaimState.CONFIRMED:
@@ -176,7 +182,7 @@ def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live:
 
 
 def _contradiction(partition: PartitionState, intent: Intent, claims: Sequence[Claim]) -> Answer | None:
-    """Return the answer if the store knows of another move than the intent names; audits may correct the store."""
+    """Return the answer if the intent's move contradicts the store, or None. CLOSED: audits may correct the store."""
     if intent.migration is not None and partition.own_end_of(ClaimRef(intent.migration, MIGRATION_ATTEMPT)) is not None:
         return Answer.CONFLICT
     others = [claim for claim in claims if _is_of_other_move(intent, claim)]
@@ -198,7 +204,7 @@ def _is_of_other_move(intent: Intent, claim: Claim) -> bool:
 
 
 def _is_closed(partition: PartitionState, batch: ClaimBatch, intent: Intent, live: Claim | None) -> bool:
-    """Return whether another attempt of the consumer, or a copy of this one, may run."""
+    """Return whether a different attempt of the consumer, or an unknown copy of this one, may run."""
     if intent.consumer in partition.unverified:
         return True
     if live is not None:
@@ -243,7 +249,10 @@ def _in_order(verdicts: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
 
 
 def _order(partition: PartitionState, batch: ClaimBatch, intent: Intent, verdicts: dict[int, Verdict]) -> Iterator[int]:
-    """Yield candidate indexes: unchanged near candidates, changed near ones (PASSED until tried), the rest."""
+    """Yield the indexes of candidates: first unchanged near ones, then changed near ones, then the rest.
+
+    A changed near candidate gets verdict PASSED until it is tried.
+    """
     near = min(intent.near, len(intent.candidates))
     changed = []
     for index in range(near):
@@ -264,7 +273,7 @@ def _without_providers(batch: ClaimBatch, candidate: Candidate, former: Allocati
 
 
 def _final_claim(partition: PartitionState, claim: Claim, former: Claim | None) -> Claim:
-    """Make a planned claim API-owned, and extend it by the consumer's former allocations."""
+    """Return a planned claim as a confirmed claim of the API, with the consumer's former allocations added."""
     ended = partition.ended.get(claim.consumer, {0: ""})
     base = partition.generation_base
     return replace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers of the Placement API: reads and changes."""
+"""Verbs that read and change providers of the Placement API."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProv
 
 
 def _prefetch(partition: PartitionState, requests: Sequence[ProviderChange]) -> None:
-    """Prefetch what the plans surely read. A requested name may be an agent's provider's id."""
+    """Prefetch the rows that every plan reads. A requested name is also read as an id, which an agent may report."""
     related = [planner.related(request) for request in requests]
     provider_names = [name for _ids, provider_names in related for name in provider_names]
     partition.prefetch(

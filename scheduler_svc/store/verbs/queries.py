@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries of live claims; each expires overdue claims first."""
+"""Queries of live claims, which first expire overdue claims."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remove verb: removes a service host without claims."""
+"""Remove verb: removes a service host that has no claims."""
 
 from rpcapi import errors
 from scheduler_svc.store import reports

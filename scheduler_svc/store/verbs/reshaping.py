@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reshape verb: replaces inventories and allocations in one step."""
+"""Reshape verb: replaces inventories and allocations together."""
 
 from collections import ChainMap, Counter
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def _used_afterwards(
 
 
 def _begin(partition: PartitionState, plans: Sequence[ReshapedProvider]) -> None:
-    """Add the new inventories; keep the old ones until the allocations have moved."""
+    """Add the new inventories, and keep the old ones until the allocations are replaced."""
     if not any(planned.is_new for planned in plans):
         return
     partition.append("provider", {planned.provider: planned.interim for planned in plans if planned.is_new})

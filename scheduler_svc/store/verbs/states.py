@@ -20,7 +20,10 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 def update_stats(
     partition: WholePartition, now: int, host: str, report: HostReport
 ) -> StatsOutcome | errors.HostIdentityConflict:
-    """Return a conflict instead of raising it, so that an epoch begun by the report's proof is kept."""
+    """Apply a host report, see HostReportStore.update_stats.
+
+    A HostIdentityConflict is returned, because raising it would undo an epoch that the report's proof began.
+    """
     if report.proof is not None:
         begin_epoch_if_behind(partition, now, *report.proof)
     last = partition.reports.get(host)
@@ -98,7 +101,10 @@ def _takeover_refusal(partition: PartitionState, host: str, report: HostReport) 
 def _register(
     partition: PartitionState, host: str, report: HostReport, nodes: tuple[str, ...], now: int
 ) -> registrations.AppliedReport:
-    """Issue an incarnation and flag alternating agents; a new state folder closes the host until its audit."""
+    """Issue an incarnation, and mark the service if two agents alternate.
+
+    An agent with a new state folder closes the host until its audit.
+    """
     last = partition.reports.get(host)
     service = partition.services[host]
     if registrations.is_foreign(service, report.host_uuid) and partition.opened.pop(host, None) is not None:
@@ -124,7 +130,7 @@ def _end_quiet_duplicate(partition: PartitionState, host: str, now: int) -> None
 
 
 def beat(partition: PartitionState, now: int, name: str, binary: str) -> None:
-    """Record a heartbeat; log a service that is new or was down."""
+    """Record a heartbeat; log a service that is new or, if heartbeats decide liveness, was down."""
     if name not in partition.services:
         partition.services[name] = reports.new_service(binary)
         partition.append("service", {name: partition.services[name]})
@@ -152,7 +158,7 @@ def _apply(partition: PartitionState, plan: reports.ReportPlan, now: int) -> Non
 
 
 def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> None:
-    """Remove nodes that their host no longer has. Remaining claims on them become excess."""
+    """Remove providers from the partition. Claims that still use them become excess."""
     if not removed:
         return
     partition.append("gone", list(removed))
@@ -160,7 +166,7 @@ def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> N
         del partition.providers[name]
         for mapping in (partition.capacity, partition.changed, partition.generations):
             mapping.pop(name, None)
-        if names.SEPARATOR in name:  # a bare name is also its service host's
+        if names.SEPARATOR in name:  # a name without a node part is also the name of a service host, which stays
             partition.eligible.pop(name, None)
         partition.update_excess(name, now, flag=True)
         partition.drop_idle_sums(name)
@@ -225,7 +231,7 @@ def list_state(
 def put_state(
     partition: PartitionState, _now: int, namespace: str, name: str, version: int, document: Mapping[str, Any]
 ) -> int:
-    """Store a validated document; return its version, the position of its last change."""
+    """Store a validated document; return its version, which is the position of its last change."""
     if namespace == namespaces.SERVICE:
         return _put_service(partition, name, version, document)
     entry = namespaces.entry_of(namespace, name)
@@ -263,7 +269,7 @@ def _make_members_stale(
 
 
 def _put_service(partition: PartitionState, name: str, version: int, changes: Mapping[str, Any]) -> int:
-    """Merge an operator's changes into a service's document; invalidate earlier decisions on its nodes."""
+    """Merge changes into a service's document, and make earlier decisions on its nodes stale."""
     stored = partition.services.get(name)
     if stored is None:
         raise errors.UnknownHost(name=name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on a claim's candidates, given the partition and the batch's planned changes."""
+"""Verdicts on candidates, given the partition and the changes planned for a batch. Keep in sync with _judge.lua."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,13 +17,14 @@ class PreparePlan:
     """Changes planned so far for a batch.
 
     Attributes:
-        members: Group members per node before the batch.
-        deltas: Changes of used sums by (provider, class).
-        claim_deltas: Changes of the number of claims per node.
-        member_deltas: Changes of ``members``.
-        former: Claims that final claims extend, by consumer.
-        forgotten: Replaced attempts that the store does not know.
-        source_host: Node where the current instance already counts as a member, as the source of its move.
+        members: {node: number of group members before the batch}.
+        deltas: {(provider, class): change of the used sum}.
+        claim_deltas: {node: change of the number of claims}.
+        member_deltas: {node: change of the number of group members}.
+        replaced: Claims to end.
+        former: {consumer: claim that a final claim extends}.
+        forgotten: Attempts to replace that the store does not know.
+        source_host: Node on which the current instance already counts as a member, by the source of its move.
     """
 
     members: Mapping[str, int] = field(default_factory=dict)
@@ -47,18 +48,18 @@ class PreparePlan:
 
 
 def required_allocations(batch: ClaimBatch, candidate: Candidate) -> Allocations:
-    """Return one instance's allocations from a candidate: {provider: {class: amount}}."""
+    """Return one instance's allocations on a candidate: {provider: {class: amount}}."""
     return {candidate.host: batch.resources} if candidate.allocations is None else candidate.allocations
 
 
 def judge(partition: WholePartition, batch: ClaimBatch, candidate: Candidate, plan: PreparePlan) -> Verdict:
-    """Return FITS, or why the candidate does not fit after the planned changes."""
+    """Return FITS, or why the candidate cannot be claimed after the planned changes."""
     required = required_allocations(batch, candidate)
     if candidate.host not in partition.capacity:
         return Verdict.UNKNOWN
     is_stale = any(partition.eligible.get(name, 0) > batch.position for name in related_names(candidate.host, required))
     if not _has_inventories(partition, required):
-        # A stale decision may name a provider that is gone.
+        # A stale decision may name a provider that has been removed since.
         return Verdict.STALE if is_stale else Verdict.UNKNOWN
     if not all(partition.is_open(provider) for provider in (candidate.host, *required)):
         return Verdict.CLOSED
@@ -84,13 +85,13 @@ def _judge_rules(
 
 
 def related_names(host: str, required: Allocations) -> set[str]:
-    """Return the keys of ``eligible`` for a candidate: its node, its providers and their service hosts."""
+    """Return the keys of ``eligible`` that concern a candidate: its node, its providers, and their service hosts."""
     involved = {host, *required}
     return involved | {names.host_of(name) for name in involved}
 
 
 def has_changed(partition: PartitionState, batch: ClaimBatch, candidate: Candidate) -> bool:
-    """Return whether used sums or inventories of the candidate's providers changed since the decision."""
+    """Return whether the used sums or inventories of the candidate's providers have changed since the decision."""
     decided_at = candidate.sums_position or batch.position
     return any(partition.changed.get(provider, 0) > decided_at for provider in required_allocations(batch, candidate))
 
@@ -137,7 +138,7 @@ def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan:
 
 
 def _may_be_rejoined(partition: PartitionState, batch: ClaimBatch) -> bool:
-    """Return whether an affinity group is on several hosts, but its members on some may prove to be gone."""
+    """Return whether an affinity group is split over several nodes, but audits may show that it is on one."""
     if batch.group is None or batch.group.policy is not GroupPolicy.AFFINITY:
         return False
     return len(partition.groups.get(batch.group.id, {})) > 1 and (partition.awaits_any() or bool(partition.unverified))
@@ -146,7 +147,10 @@ def _may_be_rejoined(partition: PartitionState, batch: ClaimBatch) -> bool:
 def _awaits_audits(
     partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
 ) -> bool:
-    """Return whether forgotten claims matter: to an affinity group without members, or a shared provider."""
+    """Return whether awaited audits may change the verdict.
+
+    Forgotten claims matter for an affinity group without members, and for providers of other service hosts.
+    """
     is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
     has_members = batch.group is not None and bool(plan.members)
     has_shared_provider = any(names.host_of(provider) != names.host_of(host) for provider in required)
