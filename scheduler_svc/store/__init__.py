@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Store of one partition: host state, claims and log behind one interface."""
+"""Store of one partition: host state, claims and log behind one interface, with several backends."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effect of aggregate changes on earlier decisions."""
+"""Hosts on which a change of an aggregate makes earlier decisions stale."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ NAMESPACE = "aggregate"
 
 
 def touched(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> set[str]:
-    """Return the names that join or leave an aggregate, or all members if its metadata changed."""
+    """Return the hosts that join or leave the aggregate, or all its hosts if its metadata changed."""
     old_members, new_members = _members(before), _members(after)
     if _metadata(before) != _metadata(after):
         return old_members | new_members

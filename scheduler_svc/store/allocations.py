@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations as clients of the Placement API read and write them.
 
-A client's allocations are one live claim, confirmed at once, on the API's pseudo service host. No agent audits or
-releases it, and it leaves no tombstone. A claim written by the scheduler is on the selected node.
+A consumer's allocations are stored as one live claim, confirmed at once, on the pseudo-host API_HOST. No agent audits
+or releases this claim, and it leaves no tombstone. If the scheduler made the claim, its host is the selected node.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from scheduler_svc.core.records import Allocations, Amounts, Claim
 from scheduler_svc.store import validation
 from scheduler_svc.store.unverified import consumer_of
 
-MAX_CONSUMERS = 1000  # per call
-IMPORT_REQUEST = "placement-import"  # request id of claims written only by imports
+MAX_CONSUMERS = 1000  # consumers per call
+IMPORT_REQUEST = "placement-import"  # request id of claims that only imports have written
 
 
 class AnyGeneration(Enum):
-    """Marks a write without a generation check (microversions before 1.28)."""
+    """Marker of a write without a generation check (microversions before 1.28)."""
 
     ANY = auto()
 
@@ -30,14 +30,14 @@ ANY = AnyGeneration.ANY
 
 @dataclass(frozen=True, slots=True)
 class AllocationChange:
-    """New allocations of one consumer, replacing all former ones.
+    """New allocations of one consumer, which replace all its former allocations.
 
     Attributes:
-        allocations: {} ends the consumer's allocations.
+        allocations: {provider: {class: amount}}; {} ends the consumer's allocations.
         generation: Generation that the client read; None requires a consumer without allocations.
-        type: Consumer type; None keeps the current one, "" means none.
-        is_deletion: Keeps the generations of former providers. Other writes increase those of new providers, or of the
-            former ones if there are no new ones.
+        type: Consumer type; None keeps the stored type, "" means no type.
+        is_deletion: Keeps the generations of the former providers. Any other write increases the generations of the
+            new providers, or of the former providers if there are no new ones.
     """
 
     consumer: str
@@ -51,10 +51,10 @@ class AllocationChange:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerImport:
-    """Allocations imported from another Placement, replacing an earlier import; {} ends them.
+    """A consumer's allocations in another Placement, which replace an earlier import; {} ends them.
 
-    The consumer's generation becomes ``generation``, or the epoch's first if that is larger. Comparisons leave
-    ``changed_ms`` out, which another Placement may have in coarser units.
+    The consumer's generation becomes ``generation``, or the epoch's first generation if that is larger. Comparisons
+    ignore ``changed_ms``, because the other Placement may store coarser times.
     """
 
     consumer: str
@@ -67,22 +67,22 @@ class ConsumerImport:
 
 
 def is_api_claim(claim: Claim) -> bool:
-    """Return whether the claim belongs to the Placement API, even if the scheduler wrote it."""
+    """Return whether the Placement API owns the claim, whether a client or the scheduler made it."""
     return names.host_of(claim.host) == names.API_HOST
 
 
 def is_imported(claim: Claim) -> bool:
-    """Return whether only imports have written the claim."""
+    """Return whether the claim is an import that no client has changed since."""
     return is_api_claim(claim) and claim.request_id == IMPORT_REQUEST
 
 
 def reported_allocations(claim: Claim) -> Allocations:
-    """Return the guest's amounts, from its agent's last report or else the claim."""
+    """Return the amounts that the guest uses by its agent's last audit; without one, the claim's."""
     return claim.allocations if claim.reported is None else claim.reported
 
 
 def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[str, ...]] | None:
-    """Return the first provider and classes with less ``requested`` than the guest uses of its claim, or None."""
+    """Return the first (provider, classes) where ``requested`` is below the guest's use of its claim, or None."""
     for provider, amounts in sorted(reported_allocations(claim).items()):
         claim_amounts, remaining = claim.allocations.get(provider, {}), requested.get(provider, {})
         classes = [
@@ -96,6 +96,7 @@ def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[st
 
 
 def unheld_amounts(claim: Claim) -> Allocations:
+    """Return the amounts that the guest uses of classes in which it exceeds its claim."""
     unheld = {
         provider: {
             name: amount
@@ -108,7 +109,7 @@ def unheld_amounts(claim: Claim) -> Allocations:
 
 
 def generation_of(claim: Claim, generation_base: int) -> int:
-    """Return the consumer's generation, at least the epoch's first. Never beyond the log position."""
+    """Return the consumer's generation: at least the epoch's first, at most the log position."""
     return max(claim.generation, generation_base)
 
 
@@ -124,19 +125,19 @@ class Usage:
 
 
 def holder_keys(claim: Claim) -> list[str]:
-    """Return the claim's entries in the index of holders, which omits its own host."""
+    """Return the claim's keys in the index of holders, one per provider other than the claim's host."""
     return [f"{provider}|{claim.consumer}" for provider in claim.allocations if provider != claim.host]
 
 
 def check(changes: Sequence[AllocationChange]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are 1 to MAX_CONSUMERS valid changes of distinct consumers."""
+    """Raise InvalidRequest or InvalidName unless there are 1 to MAX_CONSUMERS valid changes of distinct consumers."""
     _check_consumers(changes)
     for change in changes:
         _check_rest(change.generation, change.type)
 
 
 def check_imports(imports: Sequence[ConsumerImport]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are 1 to MAX_CONSUMERS valid imports of distinct consumers."""
+    """Raise InvalidRequest or InvalidName unless there are 1 to MAX_CONSUMERS valid imports of distinct consumers."""
     _check_consumers(imports)
     for item in imports:
         validation.check_text("consumer type", item.type)

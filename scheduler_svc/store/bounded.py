@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size limits of a store's collections in bytes, checked against the last result of ``sizes``.
+"""Size limits in bytes of a store's collections, compared with the last result of ``sizes``.
 
-A full collection refuses only calls that add to it. Verbs that end, confirm or find claims, audits, reports of known
-hosts, repeated calls and replacements pass. Telling these apart costs a read, at the limit only.
+A full collection refuses only calls that add to it. Verbs that end, confirm or find claims still work, and so do
+audits, reports of known hosts, repeated calls and replacements. Only a full collection costs the extra read that tells
+additions from other calls.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ OPTIONS = {
     LOG: "log_bytes",
     "decisions": "decision_bytes",
 }
-# {collection: names of its mappings in PartitionStorage}; the entries of the first count.
+# {collection: its mappings in PartitionStorage}. The first mapping gives the number of entries; all count for the size.
 MAPPINGS = {
     CLAIMS: ("claims", "sources", "deadlines", "groups", "unverified", "holders", "tallies"),
     TOMBSTONES: ("ended", "ended_at"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repeated writes of the Placement API, whose refusal proves nothing if the first try had succeeded."""
+"""Repeated generation-checked writes: a refusal of the repetition does not show whether the first try succeeded."""
 
 import threading
 from collections.abc import Callable
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class RepeatCounter(threading.local):
-    """Per-thread count of requests that were sent again after no answer."""
+    """Per-thread count of requests that were sent again because no answer came."""
 
     count = 0
 
@@ -23,7 +23,7 @@ class RepeatCounter(threading.local):
 def certain(repeats: RepeatCounter, write: Callable[[], T]) -> T:
     """Run a generation-checked write and return its answer.
 
-    Raises StoreUnavailable if a repeated write was refused, because the first try may have succeeded and caused it.
+    Raises StoreUnavailable if a repeated write was refused: the first try may have succeeded and so caused the refusal.
     """
     before = repeats.count
     answer = write()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text encoding of stored values."""
+"""Codecs between stored text and the values of PartitionStorage."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def _encode_claim(claim: Claim) -> str:
 
 def _encode_report(applied: AppliedReport) -> str:
     members = asdict(applied) | {"schema": SCHEMA}
-    members["issued"] = registrations.issued(members.pop("incarnation"))  # as two numbers, which Lua holds exactly
+    members["issued"] = registrations.issued(members.pop("incarnation"))  # two numbers: Lua is exact only to 2^53
     return documents.encode(members)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Store's part of a decision record."""
+"""Parts of a decision record that the store adds or computes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 
 
 def outcome(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Any]:
-    """Return the store's part of a decision record: the verdict of each candidate."""
+    """Return the members that the store adds to a decision record: its answer, and each candidate's verdict."""
     candidates = {intent.consumer: [candidate.host for candidate in intent.candidates] for intent in batch.intents}
     return {
         "outcome": "selected" if answer.accepted else "refused",
@@ -34,7 +34,7 @@ def project_of(document: Mapping[str, Any]) -> str:
 
 
 def record_bytes(request_id: str, project: str, text: str) -> int:
-    """Return the accounted size of a recorded decision: JSON, keys and 200 bytes of overhead."""
+    """Return the bytes that a decision counts in the record: JSON, index keys and 200 bytes of overhead."""
     request_bytes, project_bytes = len(request_id.encode()), len(project.encode())
     by_project = request_bytes + 2 * project_bytes if project else 0
     return len(text.encode()) + 2 * request_bytes + by_project + 200

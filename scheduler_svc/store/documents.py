@@ -11,27 +11,27 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup
 from scheduler_svc.store.records import SCHEMA
 
-# Shared, because json.dumps builds an encoder per call.
+# Shared encoder: json.dumps with options would build one per call.
 _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
 def encode(document: Any) -> str:
-    """Return canonical JSON, the same for equal documents."""
+    """Return canonical JSON, in which equal documents have equal text."""
     return _ENCODER.encode(document)
 
 
 def encode_in_order(document: Any) -> str:
-    """Return JSON with keys in the given order, in which clients see their allocations."""
+    """Return JSON with keys in the document's order, because clients see their allocations in that order."""
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
 def is_same(first: Any, second: Any) -> bool:
-    """Return whether two documents have the same JSON; ``==`` does not tell 1, 1.0 and True apart."""
+    """Return whether two documents have the same JSON. ``==`` alone does not distinguish 1, 1.0 and True."""
     return first == second and encode(first) == encode(second)
 
 
 def decode(text: str | bytes, what: str) -> dict[str, Any]:
-    """Decode a stored document; raise IncompatibleObject if a newer gantt wrote it."""
+    """Decode a stored document. Raises IncompatibleObject for another schema version than SCHEMA."""
     document: dict[str, Any] = json.loads(text)
     if document.get("schema") != SCHEMA:
         raise errors.IncompatibleObject(name=f"stored {what}", version=document.get("schema", "none"), supported=SCHEMA)
@@ -40,7 +40,7 @@ def decode(text: str | bytes, what: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def members_of(what: str) -> Iterator[None]:
-    """Raise IncompatibleObject if a stored document has other members than are read in the block."""
+    """Turn errors about a stored document's members inside the block into IncompatibleObject."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -55,7 +55,7 @@ def decode_state(text: str | bytes) -> tuple[int, dict[str, Any]]:
 
 
 def decode_claim(text: str | bytes) -> Claim:
-    """Decode a live claim. Alternates are one space-separated string, because Lua encodes [] as {}."""
+    """Decode a live claim. Its alternates are stored as space-separated text, because Lua encodes [] as {}."""
     raw = decode(text, "claim")
     del raw["schema"]
     with members_of("claim"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared namespaces on another server than the rest of the partition."""
+"""Declared namespaces whose documents are on a different server than the rest of the partition."""
 
 import logging
 import time
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
 
-if TYPE_CHECKING:  # a store without memcached need not import pymemcache
+if TYPE_CHECKING:  # without memcached, pymemcache need not be installed
     from scheduler_svc.store.memcached import MemcachedStates
 
 LOG = logging.getLogger(__name__)
@@ -18,12 +18,15 @@ POLL_MS = 500  # poll interval; memcached has no notifications
 
 
 class ExternalStates:
-    """Documents of ``namespaces`` on ``server``; ``changes`` compares their versions with the snapshot's."""
+    """Documents of ``namespaces`` on ``server``, for one follower.
+
+    ``snapshot`` notes the documents' versions; each ``changes`` returns what changed since the last noted versions.
+    """
 
     def __init__(self, server: "MemcachedStates", namespaces: Collection[str]) -> None:
         self._server = server
         self._namespaces = frozenset(namespaces)
-        self._follower_versions: dict[str, dict[str, int]] = {}  # namespace -> name -> version seen by the follower
+        self._follower_versions: dict[str, dict[str, int]] = {}  # {namespace: {name: last version returned}}
         self._next_poll = 0.0
         self._is_unavailable = False
 
@@ -31,8 +34,8 @@ class ExternalStates:
         return self._server if namespace in self._namespaces else None
 
     def snapshot(self, namespaces: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return the documents of those ``namespaces`` that are external, by namespace and name."""
-        # Read versions first, so that a concurrent change is returned again later.
+        """Return {namespace: {name: document}} for the external namespaces among ``namespaces``."""
+        # Read the versions first: a document that changes in between is then returned again by ``changes``.
         self._follower_versions = {
             namespace: self._server.versions(namespace) for namespace in namespaces if namespace in self._namespaces
         }
@@ -49,7 +52,10 @@ class ExternalStates:
         return min(block_ms, POLL_MS) if self._follower_versions else block_ms
 
     def changes(self, position: int) -> list[LogEntry]:
-        """Return documents changed since the last poll as log entries, if a poll is due and the server answers."""
+        """Return the documents changed since the last poll, as log entries at ``position``.
+
+        Returns [] while no poll is due and while the server does not answer.
+        """
         if not self._follower_versions or time.monotonic() < self._next_poll:
             return []
         self._next_poll = time.monotonic() + POLL_MS / 1000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choice of a store's backend by URL."""
+"""Opening of a store with the backend that its URL names."""
 
 from collections.abc import Collection
 from typing import Unpack
@@ -32,11 +32,11 @@ def open_store(
     if scheme == "memory":
         return MemoryStore(partition, **options)
     if scheme in REDIS:
-        from scheduler_svc.store.redis import RedisStore  # noqa: PLC0415 - memory needs no redis-py
+        from scheduler_svc.store.redis import RedisStore  # noqa: PLC0415 - other backends need no redis-py
 
         return RedisStore(url, partition, **options)
     if scheme in SQL:
-        from scheduler_svc.store.sql import SqlStore  # noqa: PLC0415 - others need not import SQLAlchemy
+        from scheduler_svc.store.sql import SqlStore  # noqa: PLC0415 - other backends need no SQLAlchemy
 
         return SqlStore(url, partition, **options)
     if scheme == MEMCACHED:
@@ -45,7 +45,10 @@ def open_store(
 
 
 def attach_state_store(store: Store, url: str | None, external_namespaces: Collection[str]) -> None:
-    """Keep ``external_namespaces`` in the memcached at ``url``, if any. Raises BadConfiguration if not declared."""
+    """Store the documents of ``external_namespaces`` in the memcached at ``url``; None keeps them in the store.
+
+    Raises BadConfiguration if the store does not declare one of the namespaces.
+    """
     if url is None:
         return
     declared = store.options["namespaces"]
@@ -54,6 +57,6 @@ def attach_state_store(store: Store, url: str | None, external_namespaces: Colle
         raise errors.BadConfiguration(
             why=f"[store] state_namespaces: {', '.join(unknown)} not declared; declared: {', '.join(sorted(declared))}"
         )
-    from scheduler_svc.store.memcached import MemcachedStates  # noqa: PLC0415 - others need not import pymemcache
+    from scheduler_svc.store.memcached import MemcachedStates  # noqa: PLC0415 - other stores need no pymemcache
 
     store.external = ExternalStates(MemcachedStates(url, store.partition), external_namespaces)

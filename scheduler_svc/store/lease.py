@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lease on a store document, owned by one process at a time."""
+"""Lease in a store document, owned by at most one process at a time."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -12,11 +12,14 @@ NO_OWNER = ""  # owner of a released lease
 
 
 class DocumentLeaseLost(Exception):
-    """Raised if another process may have taken over."""
+    """Raised when another process may own the lease."""
 
 
 class DocumentLease:
-    """Lease as one process sees it; it expires ``seconds`` after the document's last change by its own clock."""
+    """One process's view of a lease, which expires ``seconds`` after the document's last observed change.
+
+    Each process measures that time with its own monotonic clock, so the processes' clocks need not agree.
+    """
 
     def __init__(
         self,
@@ -26,7 +29,7 @@ class DocumentLease:
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``key`` is (store-internal namespace, name) of the document."""
+        """Watch the lease document ``key``: (store-internal namespace, name)."""
         self._store = store
         self._namespace, self._name = key
         self._owner = owner
@@ -38,7 +41,7 @@ class DocumentLease:
 
     @property
     def is_valid(self) -> bool:
-        """Whether this process owns the lease and no other can have taken over."""
+        """Whether this process owns the lease, with half of ``seconds`` left until another process may acquire it."""
         return self._owned and self._clock() - self._changed_at < self._seconds / 2
 
     @property
@@ -46,7 +49,10 @@ class DocumentLease:
         return self._clock() - self._changed_at >= self._seconds / 4
 
     def acquire(self, start: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | None:
-        """Acquire the lease and return the last record, by default ``start()``; None if another process owns it."""
+        """Acquire the lease and return the stored record; None if another process owns the lease.
+
+        A lease without a document begins with the record ``start()``.
+        """
         self._owned = False
         version, document = self._store.find_state(self._namespace, self._name)
         if version != self._version:
@@ -58,11 +64,11 @@ class DocumentLease:
         return recorded if self.renew(recorded) else None
 
     def renew(self, record: Mapping[str, Any]) -> bool:
-        """Store ``record`` and renew the lease; return False after a takeover."""
+        """Store ``record`` and renew the lease. Returns False if another process changed the document."""
         return self._put(self._owner, record)
 
     def keep(self) -> None:
-        """Renew the lease if due, with an empty record. Raises DocumentLeaseLost and StoreUnavailable."""
+        """Renew a due or invalid lease with an empty record. Raises DocumentLeaseLost and StoreUnavailable."""
         if (not self.is_valid or self.renewal_due) and not self.renew({}):
             raise DocumentLeaseLost
 
@@ -71,7 +77,7 @@ class DocumentLease:
         self._owned = False
 
     def _put(self, owner: str, record: Mapping[str, Any]) -> bool:
-        # "beat" makes every write a change.
+        # "beat" makes each renewal change the document; ``put_state`` ignores an equal one.
         document = {**record, "owner": owner, "beat": self._version}
         try:
             self._version = self._store.put_state(self._namespace, self._name, self._version, document)

@@ -3,11 +3,14 @@
 
 from scheduler_svc.core.records import LogEntry
 
-CARRIED_ENTRIES = 256  # log entries returned with claims; followers read longer gaps themselves
+CARRIED_ENTRIES = 256  # maximum log entries returned with claim answers; a follower further behind reads the log
 
 
 def without_gap(position: int, entries: list[LogEntry], newest: int) -> list[LogEntry] | None:
-    """Return ``entries`` from ``position`` to ``newest``, or None for a gap, except before an ``epoch`` entry."""
+    """Return ``entries``, or None unless they follow ``position`` without a gap.
+
+    An ``epoch`` entry may skip positions. No entries are a gap unless ``position`` is ``newest``, the log's last.
+    """
     if position > newest:
         return None
     if not entries:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of host state namespaces, and their documents as readers see them."""
+"""Host state namespaces: rules for writes, and the form in which readers get documents."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -10,13 +10,14 @@ from rpcapi.version import is_too_old
 from scheduler_svc.store import aggregates, validation
 from scheduler_svc.store.registrations import DUPLICATE
 
-COMPUTE = "compute"  # documents of nodes, written by reports only
+COMPUTE = "compute"  # documents of nodes, written only by host reports
 SERVICE = "service"  # documents of services
 SERVER_GROUP = "server_group"
 BUILT_IN = (COMPUTE, SERVICE)
-# RPC versions by topic of a service's oldest process, and its last report while a newer process shares the name.
+# Service fields: {topic: RPC version} of the oldest process with the service's name, and its last report in ms while
+# newer processes share the name.
 RPC_VERSIONS, OLDER_SEEN_MS = "rpc_versions", "older_seen_ms"
-TOO_OLD = "too_old"  # set for agents with an unsupported RPC version
+TOO_OLD = "too_old"  # field added for readers if the service's RPC versions are no longer supported
 _REMOVABLE = (DUPLICATE, OLDER_SEEN_MS)
 
 Versioned = tuple[int, dict[str, Any]]
@@ -42,7 +43,7 @@ def check_document(namespace: str, document: Mapping[str, Any]) -> None:
 
 
 def check_deletable(namespace: str) -> None:
-    """Raise InvalidRequest for built-in namespaces, whose documents go with their hosts."""
+    """Raise InvalidRequest for built-in namespaces, whose documents are removed with their hosts."""
     if namespace in BUILT_IN:
         raise validation.refuse(f"documents in namespace {namespace!r} cannot be deleted; remove the host instead")
 
@@ -63,7 +64,10 @@ def _check_service(changes: Mapping[str, Any]) -> None:
 
 
 def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply ``changes`` and increase the version, unless already applied. Raises VersionConflict."""
+    """Return a service document with ``changes`` and the next version; unchanged if it already has them.
+
+    Raises VersionConflict if the stored version is not ``version``.
+    """
     if all(stored.get(key) == value for key, value in changes.items()):
         return dict(stored)
     if stored["version"] != version:
@@ -99,7 +103,7 @@ def service(
 
 
 def shown_offset(noted: Sequence[int] | None, beat: int | None) -> int | None:
-    """Return the offset in ``noted`` (offset in ms, time of the note), or None after a newer heartbeat."""
+    """Return the clock offset of ``noted``, (offset in ms, time of the note); None after a later heartbeat."""
     return noted[0] if noted is not None and (beat is None or noted[1] >= beat) else None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of reports, audits and verification; options of a store."""
+"""Options of a store, and records that its verbs take and return."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,21 +10,22 @@ from rpcapi.resources.claims import ClaimRole
 from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimRef, ClaimResult
 
 MAX_STEP_MS = 15_000  # longest step of partition time; see conf/store.py
-MAX_CLOCK_OFFSET_MS = 5_000  # smaller clock offsets are not shown
-COLLECT_MS = 120_000  # how long names of forgotten hosts are collected
-SCHEMA = 1  # other schema versions of documents and log entries are rejected
+MAX_CLOCK_OFFSET_MS = 5_000  # smaller clock offsets are not recorded
+COLLECT_MS = 120_000  # time after an epoch's begin during which names of forgotten hosts are collected
+SCHEMA = 1  # schema version of documents and log entries; other versions are rejected
 
-Durability = Literal["everysec", "always"]  # server's appendfsync setting
+Durability = Literal["everysec", "always"]  # appendfsync setting of the Redis server
 Liveness = Literal["beats", "group"]  # source of liveness: heartbeats or a service group
 
 
 class StoreOptions(TypedDict, total=False):
-    """Options of a partition's store; a backend ignores those of other backends.
+    """Options of a partition's store; each backend ignores options of the other backends.
 
     Attributes:
-        durability: With "always", restarting a single server begins no new epoch.
+        durability: With "always", the restart of a single server begins no new epoch, because no write is lost.
         log_length: Maximum number of log entries.
         decision_bytes: Maximum size of the decision record.
+        liveness: Source of liveness.
         namespaces: Declared namespaces of host state.
         replicas: Redis replicas that must have a claim before it is acknowledged.
         max_step_ms: Longest step of the server's clock that advances partition time.
@@ -55,7 +56,11 @@ DEFAULTS: StoreOptions = {
 
 @dataclass(frozen=True, slots=True)
 class RunningClaim:
-    """Claim of a guest in an audit; its move is from the agent's last message about one, see MoveEnd."""
+    """Claim of a guest that runs on the audited host.
+
+    ``role``, ``migration`` and ``source_attempt`` (see MoveEnd) are from the last message about a move that the agent
+    received for the guest.
+    """
 
     consumer: str
     attempt: int
@@ -78,7 +83,7 @@ class RunningClaim:
 
 @dataclass(frozen=True, slots=True)
 class AuditOutcome:
-    """Result of an audit; see rpcapi.objects.AuditAnswer. ``position`` 0 means nothing was done."""
+    """Result of an audit; see rpcapi.objects.AuditAnswer. ``position`` is 0 if the audit changed nothing."""
 
     epoch: int
     answers: Sequence[ClaimResult]
@@ -107,12 +112,13 @@ class HostReport:
     """Report of a service host; see rpcapi.objects.StatsReport.
 
     Attributes:
-        incarnation: From the last registration; in a registration the agent's previous one, or 0.
-        nodes: All nodes if ``full``, otherwise changes since report number ``base``.
-        register: Requests a new incarnation.
+        incarnation: Incarnation from the agent's last registration, or 0 before the first.
+        nodes: {name: document} of all nodes if ``full``, otherwise of changes since report number ``base``.
+        register: Whether the agent registers, which gives it a new incarnation.
+        agent: In a registration, id of this start of the agent.
         proof: Verified (epoch, position) that the store once had.
         host_uuid: In a registration, uuid of the agent's state folder, or "".
-        served: Whether a store has served that folder before.
+        served: Whether a store has accepted reports from that state folder before.
         refusal: Reason why the agent takes no new guests, or "".
     """
 
@@ -134,10 +140,10 @@ class StatsOutcome:
     """Result of ``update_stats``.
 
     Attributes:
-        need_full: Requests a full report.
-        audit: Requests an audit in ``epoch``.
-        incarnation: The host's incarnation, or 0 if another agent has it.
-        superseded: Requests a new registration.
+        need_full: Whether the agent must send a full report.
+        audit: Whether the host must audit in ``epoch``.
+        incarnation: The agent's incarnation, or 0 if a different agent has registered since.
+        superseded: Whether the agent must register again.
     """
 
     need_full: bool
@@ -157,14 +163,17 @@ def departure_key(group_id: str) -> str:
 
 
 class GroupHome(NamedTuple):
-    """Partition that serves a server group. ``generation`` grows, as text, with each choice and across epochs."""
+    """Partition that serves a server group.
+
+    ``generation`` grows, compared as text, whenever a home is chosen, even in a later epoch.
+    """
 
     partition: str
     generation: str
 
 
 class ReapResult(NamedTuple):
-    """Number of ended claims, whether more may be due, and age of the next prepared claim to expire, or 0."""
+    """Number of ended claims, whether more work may be due, and age in ms of the next claim to expire (0: none)."""
 
     ended: int
     remains: bool
@@ -172,7 +181,7 @@ class ReapResult(NamedTuple):
 
 
 class GroupMembership(NamedTuple):
-    """Live claims of a server group in a partition, and whether the store may have forgotten others."""
+    """Number of a server group's live claims in a partition, and whether the store may have forgotten others."""
 
     members: int
     may_have_forgotten: bool

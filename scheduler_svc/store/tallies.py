@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usage sums by project, user and consumer type, maintained with the claims."""
+"""Tallies: usage sums by project, user and consumer type, updated with every claim."""
 
 import functools
 import hashlib
@@ -12,10 +12,10 @@ from scheduler_svc.core.records import Claim
 from scheduler_svc.store import documents
 from scheduler_svc.store.allocations import Usage
 
-NUMBER = ""  # pseudo resource class that counts consumers
-KEY_LENGTH = 32  # hex digits
+NUMBER = ""  # pseudo resource class whose sum is the number of consumers
+KEY_LENGTH = 32  # hex digits of a tally's key
 
-# {"owner": [project, user, consumer type], "amounts": {resource class or NUMBER: sum}}, without zero sums
+# {"owner": [project, user, consumer type], "amounts": {resource class or NUMBER: sum}}, without zero sums.
 Tally = dict[str, Any]
 Sums = Mapping[tuple[str, ...], int]  # {(project, user, consumer type, resource class or NUMBER): sum}
 
@@ -26,12 +26,12 @@ def key_of(claim: Claim) -> str:
 
 @functools.lru_cache(maxsize=1 << 14)
 def key_of_owner(project: str, user: str, consumer_type: str) -> str:
-    """Return the tally key of a user's consumers of one type, hashed because databases limit index size."""
+    """Return the key of an owner's tally. Hashed, because databases limit the size of index entries."""
     return hashlib.sha256(documents.encode([project, user, consumer_type]).encode()).hexdigest()[:KEY_LENGTH]
 
 
 def add(tallies: MutableMapping[str, Tally], claim: Claim, sign: int) -> None:
-    """Add a claim to the tallies, or with ``sign`` -1 subtract it. Unverified claims do not count."""
+    """Add a claim to the tallies (``sign`` 1), or subtract it (-1). Unverified claims do not count."""
     if claim.state == ClaimState.UNVERIFIED:
         return
     key = key_of(claim)
@@ -60,7 +60,7 @@ def flat(tallies: Mapping[str, Tally]) -> Sums:
 
 
 def usages(rows: Iterable[tuple[str, str, int]], consumer_type: str | None) -> dict[str, Usage]:
-    """Return the usage by consumer type, optionally of one type, from (consumer type, class or NUMBER, sum) rows."""
+    """Return {consumer type: usage}, optionally of one type, from rows (consumer type, class or NUMBER, sum)."""
     consumers: Counter[str] = Counter()
     sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for type_name, resource_class, amount in rows:
@@ -74,7 +74,7 @@ def usages(rows: Iterable[tuple[str, str, int]], consumer_type: str | None) -> d
 
 
 def rows_of(tallies: Iterable[Tally], user: str | None) -> Iterator[tuple[str, str, int]]:
-    """Yield (consumer type, class or NUMBER, sum), optionally of one user."""
+    """Yield rows (consumer type, class or NUMBER, sum), optionally of one user."""
     for tally in tallies:
         _project, its_user, type_name = tally["owner"]
         if user in (None, its_user):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tombstones: how attempts ended. Keep in sync with _partition.lua.
+"""Tombstones: records of how attempts ended. Keep in sync with _partition.lua.
 
-The end of a claim proves that earlier attempts have ended, except the source of its move. A tombstone is the final
-state, or "state:attempt" if it proves only the ends before that attempt: for a destination its source, and for an
-attempt without a claim 0.
+The end of a claim proves that all earlier attempts have ended, except the source of its move. A tombstone is the final
+state, or "state:attempt" if it proves only that attempts before ``attempt`` have ended: for a destination that is the
+attempt at its source, for an attempt without a claim 0.
 """
 
 from collections.abc import Mapping
@@ -20,5 +20,5 @@ def state_of(text: str) -> str:
 
 
 def proves_end_of(ends: Mapping[int, str], attempt: int) -> bool:
-    """Return whether a later attempt's end in ``ends``, {attempt: tombstone}, proves that ``attempt`` has ended."""
+    """Return whether a later attempt's tombstone in ``ends``, {attempt: tombstone}, proves that ``attempt`` ended."""
     return any(attempt < int(text.partition(":")[2] or number) for number, text in ends.items())

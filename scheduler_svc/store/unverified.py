@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unverified claims: audited attempts that contradict the store, and use capacity under names with spaces."""
+"""Unverified claims: attempts that an audit reported and the store contradicts.
+
+They are stored as claims of pseudo-consumers, whose names contain spaces, which consumers' names cannot.
+"""
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
@@ -13,12 +16,12 @@ def unverified_name(consumer: str, attempt: int, host: str) -> str:
 
 
 def consumer_of(name: str) -> str:
-    """Return the consumer of a stored claim, verified or not."""
+    """Return the consumer of the claim that is stored under ``name``, whether verified or not."""
     return name.split(" ")[1] if name.startswith(PREFIX) else name
 
 
 def counted_allocations(claim: Claim) -> Allocations:
-    """Return the allocations that count in sums; for an unverified claim only those on its own host."""
+    """Return the allocations that count in sums; of an unverified claim, only those from its host's providers."""
     if claim.state != ClaimState.UNVERIFIED:
         return claim.allocations
     host = names.host_of(claim.host)

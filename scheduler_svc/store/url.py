@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of store URLs without backend libraries, which a daemon's master process must not import."""
+"""Validation of store URLs, without backend libraries: a daemon's master process must not import them."""
 
 from collections.abc import Sequence
 from urllib.parse import parse_qsl, urlsplit
@@ -22,7 +22,7 @@ _POSTGRESQL_OPTIONS = frozenset(
 
 
 def check(group: str, url: str) -> None:
-    """Raise BadConfiguration, without the URL's password, unless ``url`` is a valid store URL."""
+    """Raise BadConfiguration, in which no password is shown, unless ``url`` is a valid store URL."""
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme == MEMCACHED:
         raise errors.BadConfiguration(why=f"[{group}] url: {NO_CLAIMS}")
@@ -38,7 +38,7 @@ def check(group: str, url: str) -> None:
 
 
 def check_state_url(group: str, url: str | None, namespaces: Sequence[str]) -> None:
-    """Raise BadConfiguration unless ``state_url`` is None, or a memcached URL with ``namespaces``."""
+    """Raise BadConfiguration unless ``url`` is a memcached URL and has ``namespaces``, or both are missing."""
     if (url is None) != (not namespaces):
         raise errors.BadConfiguration(why=f"[{group}] state_url and state_namespaces must be set together, or neither")
     if url is None:
@@ -53,7 +53,7 @@ def check_state_url(group: str, url: str | None, namespaces: Sequence[str]) -> N
         raise errors.BadConfiguration(
             why=f"[{group}] state_url must be memcached://host:port or memcached:///path/memcached.sock"
         )
-    # Writing an aggregate and its effect on members' claims must be atomic.
+    # Aggregates must stay in the store: their changes atomically make decisions on their hosts stale.
     reserved = sorted({"compute", "service", "aggregate"} & set(namespaces))
     if reserved:
         raise errors.BadConfiguration(why=f"[{group}] state_namespaces: {', '.join(reserved)} must stay in the store")
@@ -80,6 +80,6 @@ def _check_postgresql(group: str, url: str) -> None:
         raise errors.BadConfiguration(why=f"[{group}] url has no database: write postgresql://user@host/database")
     unknown = {name for name, _value in parse_qsl(parts.query, keep_blank_values=True)} - _POSTGRESQL_OPTIONS
     if unknown:
-        # Show allowed options only: the unknown one may be the end of a password with an unescaped '?'.
+        # Show only the allowed options: the unknown option may be the end of a password with an unescaped '?'.
         allowed = ", ".join(sorted(_POSTGRESQL_OPTIONS))
         raise errors.BadConfiguration(why=f"[{group}] url has an unknown option after '?'; allowed: {allowed}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of store verbs' arguments."""
+"""Validation of the arguments of store verbs."""
 
 import json
 import re
@@ -14,20 +14,20 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.records import Allocations, Amounts, ClaimBatch, ClaimGroup, ClaimRef, GroupMembers, Intent
 from scheduler_svc.store.records import RunningClaim
 
-MAX_INTENTS = MAX_INSTANCES  # per batch: a whole request
-MAX_CANDIDATES = 16  # per intent
-# Totals per batch limit a script's run time.
+MAX_INTENTS = MAX_INSTANCES  # intents per batch, enough for all instances of a request
+MAX_CANDIDATES = 16  # candidates per intent
+# The totals per batch limit a script's run time.
 MAX_BATCH_CANDIDATES = 8 * MAX_INTENTS
-MAX_BATCH_PROVIDERS = 64 * MAX_INTENTS  # in candidates with allocations
-MAX_CLASSES = 32  # per provider and claim
-MAX_PROVIDERS = 64  # per claim
+MAX_BATCH_PROVIDERS = 64 * MAX_INTENTS  # providers in the allocations of all candidates
+MAX_CLASSES = 32  # resource classes per provider and claim
+MAX_PROVIDERS = 64  # providers per claim
 MAX_REFS = 1000  # claims per confirm, abort or release
 MAX_PAGE = 1000  # claims or documents per page
-MAX_MARKER = 3 * names.MAX_LENGTH + 32  # length of "node|name of an unverified claim"
+MAX_MARKER = 3 * names.MAX_LENGTH + 32  # length of "node|name of an unverified claim", the longest marker
 MAX_STATE = 64 * 1024  # bytes per host state document
-MAX_AGGREGATE = 1024 * 1024  # bytes per aggregate of up to 10,000 members
-MAX_NAMED_HOSTS = 1000  # per call
-MAX_MEMBERS = 1000  # named members of a server group
+MAX_AGGREGATE = 1024 * 1024  # bytes per aggregate, which may have 10,000 members
+MAX_NAMED_HOSTS = 1000  # hosts per call of ``name_hosts``
+MAX_MEMBERS = 1000  # consumers, and hosts, that a batch names as members of its group
 MAX_TTL_MS = 24 * 3600 * 1000
 MAX_NUMBER = 2**53 - 1  # largest integer that Lua represents exactly
 
@@ -144,7 +144,7 @@ def check_refs(refs: Sequence[ClaimRef]) -> None:
 def check_abort(
     refs: Sequence[ClaimRef], host: str | None, destinations: Sequence[str | None] | None
 ) -> Sequence[str | None]:
-    """Return one destination per claim. Raises InvalidRequest or InvalidName."""
+    """Return a destination per claim, by default ``host``. Raises InvalidRequest or InvalidName."""
     check_refs(refs)
     if host is not None:
         check_service_host(host)
@@ -171,7 +171,7 @@ def check_ref(ref: ClaimRef) -> None:
 
 
 def check_service_host(host: Any) -> None:
-    """Raise InvalidName unless ``host`` is a name without a node part."""
+    """Raise InvalidName unless ``host`` is a valid name without a node part, and not API_HOST."""
     check_name(host)
     if names.SEPARATOR in host:
         raise errors.InvalidName(name=host, why="it must be a service host, not one of its nodes")
@@ -186,7 +186,7 @@ def check_name(name: Any) -> None:
 
 
 def _check_consumer(consumer: Any) -> None:
-    """Raise InvalidName unless ``consumer`` is canonical. Not cached: consumers rarely repeat."""
+    """Raise InvalidName unless ``consumer`` is a valid name. Not cached, because consumers rarely repeat."""
     if not isinstance(consumer, str):
         raise errors.InvalidName(name=consumer, why="it is not a string")
     names.canonical(consumer)
@@ -207,7 +207,7 @@ def check_page(limit: Any, marker: Any = None) -> None:
 
 
 def check_text(what: str, value: Any, most: int = names.MAX_LENGTH) -> None:
-    """Raise InvalidRequest unless ``value`` is a string of at most ``most`` characters that every backend can store."""
+    """Raise InvalidRequest unless ``value`` is a string of up to ``most`` characters that every backend can store."""
     if not isinstance(value, str) or len(value) > most:
         raise refuse(f"{what} must be a string of at most {most} characters, got {value!r:.80}")
     if "\0" in value or not _is_unicode(value):
@@ -215,7 +215,7 @@ def check_text(what: str, value: Any, most: int = names.MAX_LENGTH) -> None:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether the string encodes as UTF-8; JSON allows unpaired surrogates, UTF-8 does not."""
+    """Return whether the string encodes as UTF-8, which unlike JSON allows no unpaired surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Store whose verbs run in Python, with exclusive access to the partition."""
+"""Base of stores whose verbs run in Python."""
 
 from collections.abc import Collection, Mapping
 
@@ -14,7 +14,7 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 class VerbStore(Store):
-    """Base of backends that run a verb as one exclusive transaction, or as one consistent read."""
+    """Base of backends that run each verb in one exclusive transaction or one consistent read of the partition."""
 
     def counts(self) -> Mapping[str, int]:
         return self._read(lambda partition: partition.counts())
@@ -27,7 +27,7 @@ class VerbStore(Store):
 
     def verify(self) -> Verification:
         self._run(lambda partition, now: partition.expire(now, ALL))
-        # A separate read does not block verbs.
+        # Dump the partition in a separate read, which does not block verbs.
         return verification.verify(self._read(copies.dump))
 
     def reap(

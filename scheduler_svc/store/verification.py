@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verification: recomputes every sum and index from the claims."""
+"""Verification: compares all stored sums and indexes with sums and indexes computed from the claims."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,16 +21,20 @@ class StoreDump:
 
     Attributes:
         capacity: {provider: result of reports.capacity_of}.
-        deadlines: {consumer: ms}.
-        by_host: Index of (host, consumer).
-        excess: {(provider, class): since_ms}.
+        used: {provider: {class: sum}}.
+        groups: {server group: {node: number of live claims}}.
+        deadlines: {consumer: partition time in ms}.
+        by_host: Index of (node, consumer).
+        opened: {service host: epoch of its last audit; negative: epoch of a fence since}.
+        awaited: Service hosts that may run forgotten claims.
+        excess: {(provider, class): server's clock in ms at which it was flagged}.
         unverified: {consumer: number of unverified claims}.
         sources: {instance: migration of the source claim}.
         provider_names: {name: id} of API-owned providers.
         children: Index of (parent, child) of API-owned providers.
-        api_providers: Documents of API-owned providers by id.
-        holders: Index of "provider|claim".
-        tallies: Sums by (project, user, consumer type, resource class); class '' counts consumers.
+        api_providers: {id: document} of API-owned providers.
+        holders: Index of "provider|claim" for providers other than the claim's node.
+        tallies: {(project, user, consumer type, resource class): sum}; class '' is the number of consumers.
         tallied: Index of the keys of ``tallies``.
     """
 
@@ -56,7 +60,7 @@ class StoreDump:
 
 
 def verify(dump: StoreDump) -> Verification:
-    """Return the inconsistencies and flagged excess of ``dump``."""
+    """Return the counts, inconsistencies and flagged excess of ``dump``."""
     sums = _sums(dump.claims)
     problems = [
         *(*_sum_problems(dump, sums), *_index_problems(dump), *_excess_problems(dump, sums)),
@@ -112,7 +116,7 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
     )
     recorded = {(group, host): n for group, hosts in dump.groups.items() for host, n in hosts.items()}
     yield from _differences("group count", group_counts, recorded)
-    # On a closed host, an overdue claim has no deadline entry and waits for the audit.
+    # Parked claims, on hosts that are not open, have no deadline entry.
     parked = {
         claim.consumer
         for claim in dump.claims

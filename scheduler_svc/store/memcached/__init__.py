@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state in memcached: documents change by compare-and-swap and may be evicted."""
+"""Host state documents in memcached, changed by compare-and-swap; the server may evict them."""
 
 from scheduler_svc.store.memcached.states import MemcachedStates
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connection to memcached, with time-outs and gantt's errors."""
+"""memcached client with timeouts, one retry, and gantt's errors."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -14,19 +14,19 @@ from rpcapi import errors
 T = TypeVar("T")
 
 PORT = 11211
-SECONDS = 2.0  # limit of connecting, and of each answer
+SECONDS = 2.0  # timeout of connecting and of each answer
 CONNECTIONS = 16
-# A pooled connection may be dead. A repeated swap is safe, because the caller compares again.
+# Retry once: a pooled connection may be dead. Repeating a swap is safe, because the caller reads again if it fails.
 _RETRY = tenacity.Retrying(
     stop=tenacity.stop_after_attempt(2),
     retry=tenacity.retry_if_exception_type((OSError, exceptions.MemcacheUnexpectedCloseError)),
     reraise=True,
 )
-TOO_LARGE = "too large"  # memcached's error for a value above its item size
+TOO_LARGE = "too large"  # part of memcached's error for a value above its item size limit
 
 
 class MemcachedConnection:
-    """memcached commands; each raises StoreUnavailable without an answer."""
+    """Pooled memcached client. Every command raises StoreUnavailable if the server does not answer."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -41,7 +41,7 @@ class MemcachedConnection:
         )
 
     def gets(self, key: str) -> tuple[bytes | None, bytes | None]:
-        """Return (value, CAS token), or (None, None)."""
+        """Return (value, CAS token), or (None, None) for a missing key."""
         value, token = self._run(lambda: self._client.gets(key))
         return value, token
 
@@ -50,7 +50,7 @@ class MemcachedConnection:
         return self._run(lambda: self._client.get_many(key_list))
 
     def swap(self, key: str, value: bytes, token: bytes | None, expire: int = 0) -> bool:
-        """Store ``value`` if the key is unchanged since ``token`` was read; None requires a new key."""
+        """Store ``value`` if the key is unchanged since ``token`` was read; None requires a missing key."""
         if token is None:
             return bool(self._run(lambda: self._client.add(key, value, expire=expire)))
         return bool(self._run(lambda: self._client.cas(key, value, token, expire=expire)))

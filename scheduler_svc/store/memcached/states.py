@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents of declared namespaces in memcached, with lists of their names.
 
-memcached cannot list keys, so each change then writes the document's name and version to one of SHARDS lists. If the
-writer dies in between, repeating the change completes the list.
+memcached cannot list keys. Each change therefore writes the document, then its name and version to one of SHARDS
+lists. If the writer dies between the two writes, repeating the change updates the list.
 """
 
 import hashlib
@@ -16,16 +16,16 @@ from scheduler_svc.store import documents, namespaces, paging
 from scheduler_svc.store.memcached.connect import MemcachedConnection
 from scheduler_svc.store.records import SCHEMA
 
-SHARDS = 64  # lists per namespace; a change rewrites one of them
-TRIES = 20  # attempts of a swap under contention
-TOMBSTONE_SECONDS = 3600  # how long a deleted document's version is kept
+SHARDS = 64  # name lists per namespace; each change rewrites one list
+TRIES = 20  # tries of a compare-and-swap under contention
+TOMBSTONE_SECONDS = 3600  # lifetime of a deleted document's version
 READ_BATCH = 500  # documents per command
 
 
 class MemcachedStates:
     """Declared host state of one partition at ``url``: memcached://host:port or memcached:///socket.
 
-    Versions are times in ms, so a document put again after an eviction gets a new version.
+    Versions are times in ms, so that a document stored again after its eviction gets a new version.
     """
 
     def __init__(self, url: str, partition: str) -> None:
@@ -39,7 +39,7 @@ class MemcachedStates:
         return contents[name]
 
     def page(self, namespace: str, marker: str | None, limit: int) -> paging.Page[namespaces.StateRow]:
-        """Return a page by name and the next marker. Evicted documents are missing from it."""
+        """Return a page of (name, version, document) by name, without evicted documents, and the next marker."""
         names, following = paging.cut(self.versions(namespace), marker, limit)
         contents = self.read(namespace, names)
         return [(name, *contents[name]) for name in names if name in contents], following
@@ -51,7 +51,7 @@ class MemcachedStates:
         self._change(namespace, name, version, None)
 
     def versions(self, namespace: str) -> dict[str, int]:
-        """Return the version of each listed document, evicted ones included."""
+        """Return {name: version} of all listed documents, including evicted ones."""
         texts = self._connection.get_many(self._list_key(namespace, shard) for shard in range(SHARDS))
         return {name: at for text in texts.values() for name, at in _read(text)["names"].items()}
 
@@ -99,7 +99,10 @@ class MemcachedStates:
         self._swap(self._list_key(namespace, zlib.crc32(name.encode()) % SHARDS), change)
 
     def _swap(self, key: str, change: Callable[[dict[str, Any]], dict[str, Any] | None], expire: int = 0) -> None:
-        """Replace a value by the result of ``change``, which gets {} for no value; retry after lost races."""
+        """Replace a value by ``change(value)``, and try again after a lost race.
+
+        ``change`` gets {} for a missing value, and returns None to keep the value.
+        """
         for _ in range(TRIES):
             text, token = self._connection.gets(key)
             new = change({} if text is None else _read(text))
@@ -117,7 +120,7 @@ class MemcachedStates:
         return self._hashed("names", namespace, str(shard))
 
     def _hashed(self, *parts: str) -> str:
-        """Return a hashed key: names exceed the length and characters of memcached keys."""
+        """Return a hashed key, because names may be too long for memcached or contain forbidden characters."""
         text = "|".join((self._partition, *parts))
         return f"gantt:{hashlib.sha256(text.encode()).hexdigest()}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In-memory store: reference for the other backends, and test double."""
+"""In-memory store: reference implementation for the other backends, and test double."""
 
 from scheduler_svc.store.memory.store import MemoryStore
 

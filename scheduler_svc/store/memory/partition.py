@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of a partition in dictionaries."""
+"""Partition state in dictionaries."""
 
 from collections import OrderedDict, deque
 from collections.abc import Collection, Mapping, Sequence
@@ -18,7 +18,7 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 class _NewestLast(OrderedDict[str, int]):
-    """Times of ends, in insertion order because partition time never runs back."""
+    """{consumer: time of its last end}, oldest first. Partition time never runs back, so a new time goes last."""
 
     def __setitem__(self, name: str, at_ms: int) -> None:
         super().__setitem__(name, at_ms)
@@ -43,8 +43,8 @@ class MemoryPartition(WholePartition):
         self.clock_offsets, self.states = {}, {}
         self.awaited: dict[str, bool] = {}
         self._log: deque[LogEntry] = deque(maxlen=log_length)
-        self._decision = self._decision_bytes = 0  # number of the newest decision, size of all
-        # {number: (request id, document, size)}, oldest first
+        self._decision = self._decision_bytes = 0  # number of the newest decision, bytes of all decisions
+        # {number: (request id, document, bytes)}, oldest first
         self._decisions: OrderedDict[int, tuple[str, dict[str, Any], int]] = OrderedDict()
         # {request id or (request id, project): number of its newest decision}
         self._decided: dict[str | tuple[str, str], int] = {}

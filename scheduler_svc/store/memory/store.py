@@ -21,7 +21,7 @@ def wall_clock() -> int:
 
 
 class MemoryStore(VerbStore):
-    """Store in the memory of its process; ``clock`` stands for a server's clock and returns ms."""
+    """Store in this process's memory. ``clock`` is the server's clock: ms since the Unix epoch."""
 
     def __init__(
         self, partition: str, *, clock: Callable[[], int] = wall_clock, **options: Unpack[StoreOptions]
@@ -43,7 +43,7 @@ class MemoryStore(VerbStore):
         return self.state.epoch, False
 
     def begin_epoch(self) -> int:
-        """Begin and return a new epoch, as after a possible loss of writes."""
+        """Begin a new epoch, as after a possible loss of writes, and return its number."""
         with self._changed:
             self.state.begin_epoch(self._clock())
             self._changed.notify_all()
@@ -54,12 +54,12 @@ class MemoryStore(VerbStore):
             now = self.state.advance(self._clock(), self.options["max_step_ms"])
             try:
                 return verb(self.state, now, *arguments, **options)
-            finally:  # even a verb that raises may have ended expired claims
+            finally:  # a verb that raises may already have expired claims
                 self.state.flush(now)
                 self._changed.notify_all()
 
     def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         with self._changed:
-            # A copy for the caller alone; copy.deepcopy takes five times as long.
+            # Copy the answer, so that the caller cannot change the store. copy.deepcopy takes five times as long.
             copied: T = pickle.loads(pickle.dumps(verb(self.state, *arguments, **options)))  # noqa: S301 - its own bytes
             return copied
