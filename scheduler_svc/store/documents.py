@@ -31,7 +31,7 @@ def is_same(first: Any, second: Any) -> bool:
 
 
 def decode(text: str | bytes, what: str) -> dict[str, Any]:
-    """Decode a stored document. Raises IncompatibleObject for another schema version than SCHEMA."""
+    """Decode a stored document. Raises IncompatibleObject if its schema version is not SCHEMA."""
     document: dict[str, Any] = json.loads(text)
     if document.get("schema") != SCHEMA:
         raise errors.IncompatibleObject(name=f"stored {what}", version=document.get("schema", "none"), supported=SCHEMA)

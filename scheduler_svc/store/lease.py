@@ -41,7 +41,10 @@ class DocumentLease:
 
     @property
     def is_valid(self) -> bool:
-        """Whether this process owns the lease, with half of ``seconds`` left until another process may acquire it."""
+        """Whether this process owns the lease, and no other process can acquire it soon.
+
+        False from half of ``seconds`` after the last renewal, which leaves a margin for work in progress.
+        """
         return self._owned and self._clock() - self._changed_at < self._seconds / 2
 
     @property

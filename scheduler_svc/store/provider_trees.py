@@ -27,7 +27,10 @@ def check_full(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def check_delta(nodes: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return {provider: root} of a delta. Raises InvalidStats if a parent or kind changes: that needs a full report."""
+    """Return {provider: root} of a delta. Raises InvalidStats if a parent or kind changes.
+
+    Such changes need a full report.
+    """
     for name, node in nodes.items():
         recorded = stored[name]
         for part, value in (("parent", recorded["parent"]), ("kind", kind_of(recorded))):
@@ -43,7 +46,7 @@ def kind_of(root: Mapping[str, Any]) -> str:
 
 
 def possible_roots(name: str, roots: Collection[str]) -> list[str]:
-    """Return the members of ``roots`` that may be the root of a removed child, by the child's name."""
+    """Return the ``roots`` whose name and SEPARATOR begin the name of a removed child: one of them was its root."""
     parts = name.split(names.SEPARATOR)
     heads = (names.SEPARATOR.join(parts[:count]) for count in range(1, len(parts)))
     return [head for head in heads if head in roots]

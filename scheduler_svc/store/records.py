@@ -11,11 +11,11 @@ from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimRef, ClaimR
 
 MAX_STEP_MS = 15_000  # longest step of partition time; see conf/store.py
 MAX_CLOCK_OFFSET_MS = 5_000  # smaller clock offsets are not recorded
-COLLECT_MS = 120_000  # time after an epoch's begin during which names of forgotten hosts are collected
+COLLECT_MS = 120_000  # time from the start of an epoch during which names of forgotten hosts are collected
 SCHEMA = 1  # schema version of documents and log entries; other versions are rejected
 
 Durability = Literal["everysec", "always"]  # appendfsync setting of the Redis server
-Liveness = Literal["beats", "group"]  # source of liveness: heartbeats or a service group
+Liveness = Literal["beats", "group"]  # source of liveness: heartbeats, or a coordination group
 
 
 class StoreOptions(TypedDict, total=False):
@@ -83,7 +83,7 @@ class RunningClaim:
 
 @dataclass(frozen=True, slots=True)
 class AuditOutcome:
-    """Result of an audit; see rpcapi.objects.AuditAnswer. ``position`` is 0 if the audit changed nothing."""
+    """Result of an audit; see rpcapi.objects.AuditAnswer. ``position`` is 0 if the audit's epoch was over."""
 
     epoch: int
     answers: Sequence[ClaimResult]
@@ -173,7 +173,13 @@ class GroupHome(NamedTuple):
 
 
 class ReapResult(NamedTuple):
-    """Number of ended claims, whether more work may be due, and age in ms of the next claim to expire (0: none)."""
+    """Result of ``reap``.
+
+    Attributes:
+        ended: Number of expired claims.
+        remains: Whether more claims, tombstones or pins may be due.
+        prepared_ms: Age of the prepared claim with the next deadline, or 0.
+    """
 
     ended: int
     remains: bool

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unverified claims: attempts that an audit reported and the store contradicts.
 
-They are stored as claims of pseudo-consumers, whose names contain spaces, which consumers' names cannot.
+They are stored as claims of pseudo-consumers. Their names contain spaces, unlike names of consumers.
 """
 
 from rpcapi.resources import names

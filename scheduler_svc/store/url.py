@@ -22,7 +22,7 @@ _POSTGRESQL_OPTIONS = frozenset(
 
 
 def check(group: str, url: str) -> None:
-    """Raise BadConfiguration, in which no password is shown, unless ``url`` is a valid store URL."""
+    """Raise BadConfiguration unless ``url`` is a valid store URL. The error never shows the URL's password."""
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme == MEMCACHED:
         raise errors.BadConfiguration(why=f"[{group}] url: {NO_CLAIMS}")
@@ -38,7 +38,7 @@ def check(group: str, url: str) -> None:
 
 
 def check_state_url(group: str, url: str | None, namespaces: Sequence[str]) -> None:
-    """Raise BadConfiguration unless ``url`` is a memcached URL and has ``namespaces``, or both are missing."""
+    """Raise BadConfiguration unless ``url`` is a memcached URL with allowed ``namespaces``, or neither is set."""
     if (url is None) != (not namespaces):
         raise errors.BadConfiguration(why=f"[{group}] state_url and state_namespaces must be set together, or neither")
     if url is None:

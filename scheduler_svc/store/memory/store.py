@@ -61,5 +61,5 @@ class MemoryStore(VerbStore):
     def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         with self._changed:
             # Copy the answer, so that the caller cannot change the store. copy.deepcopy takes five times as long.
-            copied: T = pickle.loads(pickle.dumps(verb(self.state, *arguments, **options)))  # noqa: S301 - its own bytes
+            copied: T = pickle.loads(pickle.dumps(verb(self.state, *arguments, **options)))  # noqa: S301 - own bytes
             return copied

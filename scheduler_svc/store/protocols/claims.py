@@ -65,7 +65,10 @@ class ClaimQueries(VerbRunner, Protocol):
         return self._run(queries.hosts_of, consumers)
 
     def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
-        """Return {consumer: source node} for consumers whose move's source ``group_hosts`` counts in the group."""
+        """Return {consumer: source node} for moving consumers whose source names the server group.
+
+        In anti-affinity groups, ``group_hosts`` counts these sources too.
+        """
         validation.check_consumers(consumers)
         validation.check_name(group_id)
         return self._run(queries.sources_of, consumers, group_id)
@@ -229,8 +232,8 @@ class ClaimAudits(VerbRunner, Protocol):
         """Turn unverified claims of ``host`` into confirmed ones, because the conductors' records name these attempts.
 
         Returns for each claim CONFIRMED (also if it already was), its end, or UNKNOWN if it is not unverified on that
-        host. Returns CONFLICT if a later attempt is live, if the live attempt's own host reported it in this epoch, or
-        if shared providers of other hosts lack the capacity.
+        host. Returns CONFLICT if a later attempt is live, if the consumer's live claim was reported by its host in this
+        epoch, or if sharing providers outside the host's trees lack capacity.
         """
         validation.check_service_host(host)
         validation.check_refs(refs)

@@ -30,9 +30,10 @@ class LogStore(VerbRunner, Protocol):
         """
 
     def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
-        """Begin an epoch if the store is behind (epoch, position), a state that it once had: a backup was restored.
+        """Begin an epoch if the store is behind a state that it once had, as after a restored backup.
 
-        Returns the current (epoch, position). The new epoch exceeds ``epoch``. Only one of racing callers begins it.
+        ``epoch`` and ``position`` are that state. Returns the current (epoch, position). The new epoch exceeds
+        ``epoch``. If callers race, only one of them begins it.
         """
         return self._run(collecting.begin_epoch_if_behind, epoch, position)
 

@@ -85,11 +85,12 @@ class PinStore(ClaimQueries, Protocol):
     def leave_group(
         self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
     ) -> GroupMembership:
-        """Refuse later claims of a server group that were decided under ``generation`` of its home, or an earlier one.
+        """Close this partition to a server group that has no members here.
 
-        ``prepare`` then answers GROUP to these claims, and to claims without a generation while the group has no
-        members here. Does nothing if the group has members here, as the result shows. With ``only_if_certain``, also
-        does nothing while the store may have forgotten members, because an audit would restore their claims.
+        ``prepare`` then answers GROUP to claims that were decided under ``generation`` of the group's home or earlier,
+        and to claims without a generation while the group has no members here. Does nothing if the group has members
+        here, as the result shows. With ``only_if_certain``, also does nothing while the store may have forgotten
+        members, because an audit would restore their claims.
         """
         validation.check_group_home(group_id, self.partition, ttl_ms)
         if self.bounds.is_full(PINS) and not self.group_hosts(group_id):  # a group with members stores nothing

@@ -30,10 +30,11 @@ IMPORTED_AT_ONCE = 50  # providers per write; Redis serves no other command duri
 
 
 class ProviderStore(VerbRunner, Protocol):
-    """Providers owned by agents and by the API. An id is names.api_provider(uuid), or the name that an agent reports.
+    """Providers owned by agents and by the API.
 
-    A generation never repeats during a provider's life, even in a later epoch. The changes below increase it. For
-    API-owned providers, each verb that adds claims also increases it, by one.
+    A provider's id is names.api_provider(uuid), or the name that an agent reports. Its generation never repeats during
+    its life, even in a later epoch. The changes below increase the generation. For API-owned providers, each verb that
+    adds claims also increases it, by one.
     """
 
     def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
@@ -42,7 +43,10 @@ class ProviderStore(VerbRunner, Protocol):
         return self._read(providing.read, ids)
 
     def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return {id: generation} of all ids, in order, even of missing providers. Reads READ_AT_ONCE ids at a time."""
+        """Return {id: generation} of all ids, in order, even of missing providers.
+
+        Up to READ_AT_ONCE ids are read at once.
+        """
         checks.check_ids(ids)
         generations: dict[str, int] = {}
         for batch in paging.batches(ids, READ_AT_ONCE):
@@ -50,11 +54,11 @@ class ProviderStore(VerbRunner, Protocol):
         return generations
 
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
-        """Apply one change atomically. Returns the provider's new state (its last one after a deletion) or the refusal.
+        """Apply one change atomically; return the provider's new state or the refusal.
 
-        Changes of traits, aggregates or the tree make earlier decisions on the tree stale. Raises InvalidRequest for
-        malformed names, inventories, traits or aggregates, InvalidName for malformed ids, and StoreUnavailable under
-        too much contention.
+        After a deletion, returns the last state. Changes of traits, aggregates or the tree make earlier decisions on
+        the tree stale. Raises InvalidRequest for malformed names, inventories, traits or aggregates, InvalidName for
+        malformed ids, and StoreUnavailable under too much contention.
         """
         checks.check(change)
         self._check_growth([change])
@@ -64,8 +68,8 @@ class ProviderStore(VerbRunner, Protocol):
         """Store 1 to MAX_IMPORTS providers in order; return a refusal or None for each.
 
         Each provider is stored atomically, but the call is not: after InvalidRequest, InvalidName or StoreUnavailable
-        some providers may be stored, and the call may be repeated. Calls without parents of other imported providers
-        are the fastest.
+        some providers may be stored, and the call may be repeated. A call is fastest if none of its providers is the
+        parent of a different one.
         """
         checks.check_imports(imports)
         self._check_growth(imports)

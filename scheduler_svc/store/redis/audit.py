@@ -19,7 +19,7 @@ def audit(
     grace_ms: int,
     host_uuid: str | None,
 ) -> AuditOutcome:
-    """Run an audit. The outcome's position is that of the commit, because the log may grow after the verb's reads."""
+    """Run an audit. Its outcome has the position of the commit: the log may have grown after the verb's reads."""
     outcome, position = run_at(
         connection, verbs.audit.audit, host, epoch, running, grace_ms=grace_ms, host_uuid=host_uuid
     )

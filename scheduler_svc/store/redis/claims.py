@@ -53,7 +53,7 @@ def _run_on_refs(
     width: int = 2,
     **arguments: Any,
 ) -> list[ClaimResult]:
-    """Run a script with one row of arguments per claim. It returns ``width`` values per claim, decoded here."""
+    """Run a script on claims, with one row of arguments each; decode the ``width`` values that it returns per claim."""
     if not refs:
         return []
     raw = connection.run(script, (value for row in rows for value in row), **arguments)
@@ -163,9 +163,9 @@ def _claim_result(ref: ClaimRef, answer: str, host: str = "", migration: str = "
 
 
 def _ranges(host: str | None) -> list[tuple[bytes, bytes]]:
-    """Return the ranges of index ``by_host`` with the claims of a service host or node, as (first member, end).
+    """Return the ranges (first member, end) of a service host's or node's claims in index ``by_host``.
 
-    A service host's claims are in two ranges, in byte order: those on its nodes, "host/...", and on itself, "host|...".
+    A service host has two ranges, in byte order: claims on its nodes, "host/...", and on the host itself, "host|...".
     """
     if host is None:
         return [(b"", b"+")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs in Python on Redis: one script commits a verb's changes, if all data that the verb read is unchanged."""
+"""Verbs in Python on Redis. One script commits a verb's changes, if all data that the verb read is unchanged."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -101,7 +101,7 @@ def run_at(
         except (LookupError, errors.GanttError) as error:
             if isinstance(error, errors.Unavailable) or partition.send_plan():
                 raise
-            continue  # the verb may have failed on inconsistent reads, between which another verb wrote
+            continue  # another verb wrote between two reads, which may have caused the error
         partition.flush(now)
         if partition.commit():
             return answer, partition.position

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings over a partition's keys for verbs in Python: fields are read on demand, and written by the verb's plan."""
+"""Mappings over a partition's keys for verbs in Python: read on demand, and written by the verb's plan."""
 
 import functools
 import hashlib
@@ -16,7 +16,7 @@ Plan = Mapping[str, list[Any]]  # {section: rows}; see commit.lua
 
 
 class RedisFields(MutableMapping[str, V]):
-    """Fields of a hash. The plan compares each field that the verb read, and writes each field that it changed."""
+    """Fields of a hash. The verb's plan compares the fields that were read, and writes the fields that changed."""
 
     def __init__(self, connection: RedisConnection, word: str, codec: Codec) -> None:
         self._connection = connection

@@ -22,7 +22,7 @@ TRIES = 3  # tries of a verb whose failure is not a conflict between transaction
 
 
 class PartitionChanged(Exception):
-    """Raised if the partition's row is missing or older than one read before. The retry checks the server again."""
+    """Raised if the partition's row is missing or older than before. The retry checks the server again."""
 
 
 class SqlDatabase:

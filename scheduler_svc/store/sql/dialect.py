@@ -30,7 +30,7 @@ class SqlDialect(abc.ABC):
         Raises StoreUnavailable for a server that must not be written to.
         """
 
-    def lock_schema(self, connection: Connection) -> None:  # noqa: B027 - a transaction may already have the lock
+    def lock_schema(self, connection: Connection) -> None:  # noqa: B027 - SQLite's transactions lock the schema
         """Lock the schema for the transaction, so that only one process creates tables."""
 
     def announce(self, connection: Connection, partition: str) -> None:  # noqa: B027 - polling dialects do nothing

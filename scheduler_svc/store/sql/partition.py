@@ -35,7 +35,7 @@ COUNTERS = tuple(str(column.key) for column in PARTITIONS.c if column.key not in
 
 
 class SqlPartition(SqlDecisions, WholePartition):
-    """A partition's data during one transaction: rows are read on demand, and changed rows are written by ``finish``.
+    """A partition's data during one transaction: read on demand, and written by ``finish``.
 
     ``meta`` is the partition's row. Only ``whole``, ``documents`` and ``claim_locations`` read whole tables.
     """
@@ -93,7 +93,7 @@ class SqlPartition(SqlDecisions, WholePartition):
         location = CONSUMERS.c.claim_location
         conditions: list[ColumnElement[bool]] = [location.is_not(None)]
         if host is not None:
-            # Claims of a node have locations that begin with its name; claims of a service host have it in column host.
+            # ``host`` is a node, whose name begins its claims' locations, or a service host, which is in column host.
             own = and_(location >= f"{host}|", location < f"{host}}}")
             conditions.append(or_(CONSUMERS.c.host == host, own))
         if consumer is not None:

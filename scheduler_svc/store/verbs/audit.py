@@ -128,7 +128,7 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
         _make_room(partition, others, forgotten, now)
         partition.add_claim(forgotten)
     else:
-        # Only this host could have confirmed the claim, and it has not: nobody uses the attempt.
+        # It is safe to abort the claim: only this host could have confirmed it, and it has not.
         partition.add_tombstone(claim.ref, ClaimState.ABORTED, now)
     return (Answer.CONFIRMED if claim.confirmed else Answer.ABORTED), claim.confirmed
 
@@ -304,7 +304,7 @@ def _open_move(partition: PartitionState, move: MoveEnd) -> MoveEnd:
 
 
 def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> Claim:
-    """Make the live claim a source again if its agent names a move that the store forgot; return the claim."""
+    """Return the live claim, made a source again if its agent names a move that the store forgot."""
     role, migration, _source_attempt = _move_of(partition, claim, None)
     if role is not ClaimRole.SOURCE or migration is None or not partition.may_have_lost_claims_of(claim.host):
         return live

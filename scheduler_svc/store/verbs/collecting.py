@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Begin of an epoch, and the collection of the names of hosts that the store may have forgotten."""
+"""Start of an epoch, and collection of the names of hosts that the store may have forgotten."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def begin_epoch_if_behind(partition: WholePartition, now: int, epoch: int, posit
 
 
 def name_hosts(partition: PartitionState, _now: int, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
-    """Await the named hosts that have not audited or been fenced in this epoch; return whether to name more."""
+    """Await named hosts that have neither audited nor been fenced in this epoch; return whether to name more."""
     if epoch != partition.epoch or not partition.is_awaited(UNNAMED_HOSTS):
         return False
     partition.prefetch(services=hosts)

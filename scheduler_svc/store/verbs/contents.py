@@ -46,7 +46,7 @@ class PartitionStorage(abc.ABC):
     ended: MutableMapping[str, dict[int, str]]  # {attempt: tombstone}
     ended_at: MutableMapping[str, int]  # time of the newest tombstone
     deadlines: MutableMapping[str, int]  # prepared claims only, without parked ones
-    unverified: MutableMapping[str, int]  # number of unverified claims; their own keys are unverified_name
+    unverified: MutableMapping[str, int]  # number of unverified claims, which are stored under unverified_name
     sources: MutableMapping[str, str]  # migration, which is the consumer of the source claim
     # Keyed by "provider|consumer", for each provider of a claim except its node.
     holders: MutableMapping[str, int]  # always 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the amounts that a host's audit reports, so that a host cannot take resources of other hosts."""
+"""Checks of the amounts in a host's audit, so that a host cannot take resources of other hosts."""
 
 from rpcapi.resources import names
 from rpcapi.resources.trees.tree import SHARING_TRAIT
@@ -10,7 +10,10 @@ from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Claim | None) -> bool:
-    """Return whether a host may assert all allocations of its claim; ``live`` is the claim that would end for it."""
+    """Return whether a host may assert all allocations of its claim.
+
+    ``live`` is the consumer's live claim, whose amounts become free when it ends.
+    """
     return all(
         _is_own(partition, claim.host, provider)
         or _may_hold(partition, provider, amounts, live.allocations.get(provider, {}) if live is not None else {})
@@ -49,9 +52,10 @@ def _is_own(partition: PartitionState, node: str, provider: str) -> bool:
 
 
 def _may_hold(partition: PartitionState, provider: str, amounts: Amounts, replaced: Amounts) -> bool:
-    """Return whether a claim may have ``amounts`` from a provider of no or another host, instead of ``replaced``.
+    """Return whether a claim may have ``amounts`` from a provider outside its host's trees.
 
-    An unknown provider may provide any amounts; a known one must be a sharing provider with enough free capacity.
+    An unknown provider may provide any amounts. A known provider must be a sharing provider with enough free capacity,
+    to which the claim's ``replaced`` amounts are added.
     """
     document = partition.providers.get(provider)
     if document is None:

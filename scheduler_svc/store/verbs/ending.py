@@ -116,9 +116,10 @@ def without_claim(partition: PartitionState, ref: ClaimRef, end: Answer | None) 
 def find_for_host(
     partition: PartitionState, ref: ClaimRef, host: str | None, now: int
 ) -> tuple[Claim | None, Answer | None]:
-    """Return (live claim, None), (live claim, FOREIGN) if it is not on ``host``, (None, its end), or (None, None).
+    """Return (an attempt's live claim or None, FOREIGN or its end or None).
 
-    (None, None) means an unknown attempt. An overdue claim of the consumer on an open host ends first.
+    FOREIGN means that the live claim is not on ``host``; (None, None) means an unknown attempt. An overdue claim of the
+    consumer on an open host ends first.
     """
     partition.live_claim(ref.consumer, now)
     claim = partition.claim_of(ref)

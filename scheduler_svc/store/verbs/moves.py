@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on moves. Like in Nova, the migration consumes resources at the source, and the instance at the destination."""
+"""Verbs on moves. Like in Nova, the migration's uuid consumes the resources at the source of a move."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ def begin_move(partition: PartitionState, ref: ClaimRef, migration: str, now: in
 
 
 def _refusal(partition: PartitionState, claim: Claim, migration: str) -> Answer | None:
-    """Return the answer for a claim that already is the migration's source or may not become it; otherwise None."""
+    """Return the answer for a claim that already is the migration's source or may not become it, or None."""
     if is_api_claim(claim):
         return Answer.FOREIGN
     if claim.state != ClaimState.CONFIRMED or (claim.role is ClaimRole.SOURCE and claim.move == migration):

@@ -172,8 +172,8 @@ def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live:
         return Answer.ENDED
     if live is not None:
         if intent.replaces != live.attempt:
-            # To replace an attempt later than the live one, the store must have forgotten the live claim's end, or a
-            # move that ended with the live claim again. The host's report decides.
+            # An intent that replaces an attempt later than the live one proves that the store forgot the live claim's
+            # end, or a move that ended with the live claim again. The host's report decides.
             may_have_ended = (intent.replaces or 0) > live.attempt and not partition.is_reported(live)
             return Answer.CLOSED if may_have_ended else Answer.CONFLICT
         if live.state == ClaimState.CONFIRMED:
@@ -182,7 +182,10 @@ def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live:
 
 
 def _contradiction(partition: PartitionState, intent: Intent, claims: Sequence[Claim]) -> Answer | None:
-    """Return the answer if the intent's move contradicts the store, or None. CLOSED: audits may correct the store."""
+    """Return the answer if the intent's move contradicts the store, or None.
+
+    CLOSED means that audits may still correct the store.
+    """
     if intent.migration is not None and partition.own_end_of(ClaimRef(intent.migration, MIGRATION_ATTEMPT)) is not None:
         return Answer.CONFLICT
     others = [claim for claim in claims if _is_of_other_move(intent, claim)]

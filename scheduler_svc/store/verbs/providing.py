@@ -76,7 +76,7 @@ def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProv
 
 
 def _prefetch(partition: PartitionState, requests: Sequence[ProviderChange]) -> None:
-    """Prefetch the rows that every plan reads. A requested name is also read as an id, which an agent may report."""
+    """Prefetch the rows that every plan reads. A requested name may also be the id of an agent's provider."""
     related = [planner.related(request) for request in requests]
     provider_names = [name for _ids, provider_names in related for name in provider_names]
     partition.prefetch(

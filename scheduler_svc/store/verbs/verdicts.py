@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on candidates, given the partition and the changes planned for a batch. Keep in sync with _judge.lua."""
+"""Verdicts on candidates, from the partition and a batch's planned changes. Keep in sync with _judge.lua."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -111,8 +111,8 @@ local function refusal_of(intent, live, source, ends)
   elseif is_late or intent.attempt <= last_end(ends) then
     return 'ended'
   elseif live and intent.replaces ~= live.attempt then
-    -- to replace an attempt later than the live one, the store must have forgotten the live claim's end, or a move that
-    -- ended with the live claim again: the host's report decides
+    -- an intent that replaces an attempt later than the live one proves that the store forgot the live claim's end, or
+    -- a move that ended with the live claim again: the host's report decides
     local is_reported = live.state == 'confirmed' and not live.orphan_ms and is_open(live.host)
     return intent.replaces > live.attempt and not is_reported and 'closed' or 'conflict'
   elseif live and live.state == 'confirmed' then

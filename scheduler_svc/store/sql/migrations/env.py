@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alembic environment, which runs migrations in the caller's transaction: that has locked the schema."""
+"""Alembic environment. Migrations run in the caller's transaction, which has locked the schema."""
 
 from alembic import context
 
