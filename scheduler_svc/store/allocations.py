@@ -96,7 +96,7 @@ def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[st
 
 
 def unheld_amounts(claim: Claim) -> Allocations:
-    """Return the amounts that the guest uses of classes in which it exceeds its claim."""
+    """Return the guest's amounts in classes where it uses more than its claim has."""
     unheld = {
         provider: {
             name: amount
@@ -114,7 +114,7 @@ def generation_of(claim: Claim, generation_base: int) -> int:
 
 
 def client_view(claim: Claim, generation_base: int) -> Claim:
-    """Return the claim as clients of the Placement API see it."""
+    """Return the claim with the consumer and generation that clients of the Placement API see."""
     return replace(claim, consumer=consumer_of(claim.consumer), generation=generation_of(claim, generation_base))
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Size limits in bytes of a store's collections, compared with the last result of ``sizes``.
 
-A full collection refuses only calls that add to it. Verbs that end, confirm or find claims still work, and so do
-audits, reports of known hosts, repeated calls and replacements. Only a full collection costs the extra read that tells
-additions from other calls.
+A full collection refuses only calls that add to it. Verbs that end, confirm or find claims pass, and so do audits,
+reports of known hosts, repeated calls and replacements. Telling these apart costs a read, but only at the limit.
 """
 
 from collections.abc import Mapping

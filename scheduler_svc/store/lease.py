@@ -41,10 +41,7 @@ class DocumentLease:
 
     @property
     def is_valid(self) -> bool:
-        """Whether this process owns the lease, and no other process can acquire it soon.
-
-        False from half of ``seconds`` after the last renewal, which leaves a margin for work in progress.
-        """
+        """Whether this process owns the lease, with more than half of ``seconds`` left."""
         return self._owned and self._clock() - self._changed_at < self._seconds / 2
 
     @property
@@ -67,7 +64,7 @@ class DocumentLease:
         return recorded if self.renew(recorded) else None
 
     def renew(self, record: Mapping[str, Any]) -> bool:
-        """Store ``record`` and renew the lease. Returns False if another process changed the document."""
+        """Store ``record`` and renew the lease; return False if another process changed the document."""
         return self._put(self._owner, record)
 
     def keep(self) -> None:

@@ -134,8 +134,8 @@ class HostReportStore(HostStateStore, Protocol):
         self._run(removal.remove, self.partition, host, lost=lost)
 
     def settle_alive(self, living: Collection[str]) -> int:
-        """Mark the known services in ``living`` as alive and all others as down; return the number of changes.
+        """Mark services in ``living`` as alive and all others as down; return the number of changes.
 
-        For liveness "group", in which a coordination group and not heartbeats decide.
+        Used with liveness "group". Ignores unknown services.
         """
         return self._run(states.settle_alive, living)

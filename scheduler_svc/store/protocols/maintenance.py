@@ -25,8 +25,7 @@ class MaintenanceStore(VerbRunner, Protocol):
 
         Handles at most ``limit`` claims, tombstones and pins each; the result says whether more may be due. The
         collection of host names (see LogStore.name_hosts) ends ``collect_ms`` after the epoch began. ``dead_after_ms``
-        None marks no host down, because ``settle_alive`` sets liveness. Claims do not depend on this call, because
-        each verb checks deadlines itself.
+        None: ``settle_alive`` sets liveness instead. Verbs do not rely on this call, because they check deadlines.
         """
 
     @abc.abstractmethod

@@ -127,7 +127,7 @@ class AllocationStore(VerbRunner, Protocol):
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         """Return {consumer type: usage} of ``project``, optionally of one user or consumer type only.
 
-        Redis reads up to a thousand sums atomically; it reads more in several steps, which are not atomic.
+        Redis reads a thousand sums at a time; several such reads are not atomic.
         """
         allocations.check_usages(project, user, consumer_type)
         return self._run(allocating.usages, project, user, consumer_type)

@@ -38,8 +38,7 @@ def write(connection: Connection, partition: str, entries: Sequence[LogEntry]) -
 def trim(connection: Connection, partition: str, before: int, position: int, length: int) -> None:
     """Delete entries beyond ``length``, but only every ``length // TRIMS`` positions, because deletions are costly.
 
-    Deletes nothing when an epoch begins and the position leaps: replicas read the older entries to learn what the store
-    still has.
+    Deletes nothing when a new epoch's position leaps: replicas read older entries to learn what the store still has.
     """
     step = max(1, length // TRIMS)
     if before // step != position // step and position - before < POSITION_LEAP:

@@ -78,9 +78,8 @@ class PartitionState(PartitionStorage):
     def generation_of(self, provider: str, *, is_judged: bool = True) -> int:
         """Return a provider's generation, which never repeats while the provider exists.
 
-        Each increment has a log entry, so that no generation exceeds the position. A new epoch's generations begin at a
-        position beyond all positions that the store may have forgotten. ``is_judged`` False: only report the
-        generation, see ``peek``.
+        Each increment has a log entry, so that no generation exceeds the position. A new epoch's generations begin
+        beyond all positions that the store may have forgotten. ``is_judged`` False reads like ``peek``.
         """
         increments = self.generations.get(provider, 0) if is_judged else self.peek(self.generations, provider, 0)
         return self.generation_base + increments
@@ -98,9 +97,9 @@ class PartitionState(PartitionStorage):
         self.generations[provider] = generation - self.generation_base
 
     def reach(self, generation: int) -> None:
-        """Raise the position beyond ``generation``, because no generation may exceed the position.
+        """Raise the position beyond ``generation`` if needed, because no generation may exceed the position.
 
-        The leap makes replicas notice a gap and reload. The caller must append a log entry.
+        The leap is a gap, at which replicas reload. The caller must append a log entry.
         """
         if generation > self.position:
             self.position = generation + POSITION_LEAP
