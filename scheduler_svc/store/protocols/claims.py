@@ -174,8 +174,8 @@ class ClaimVerbs(ClaimQueries, Protocol):
         """Turn confirmed claims into sources of migrations. Their identities and the sums do not change.
 
         Returns for each claim CONFIRMED (also if it already is the migration's source); ENDED if the migration has
-        ended; CONFLICT if the claim is the destination of a move, or the migration has a different source; otherwise
-        the answer of ``find``.
+        ended; CONFLICT if the claim is the destination of a move, or the migration has a different source; FOREIGN if
+        the API owns the claim; otherwise the answer of ``find``.
         """
         validation.check_moves(refs, migrations)
         return self._run(moves.change_all, "begin_moves", refs, migrations)
@@ -183,8 +183,9 @@ class ClaimVerbs(ClaimQueries, Protocol):
     def end_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
         """End migrations and turn their sources back into their instances' only claims.
 
-        Returns for each claim CONFIRMED (also if it is not a source); CONFLICT with the destination's node while the
-        destination's claim is live; otherwise the answer of ``find``.
+        Returns for each claim CONFIRMED (also if it is not a source); ENDED if it is the source of a different
+        migration; CONFLICT with the destination's node while the destination's claim is live; CLOSED while an
+        unverified or forgotten attempt of the instance may run; otherwise the answer of ``find``.
         """
         validation.check_moves(refs, migrations)
         return self._run(moves.change_all, "end_moves", refs, migrations)

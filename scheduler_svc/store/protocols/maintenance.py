@@ -32,7 +32,8 @@ class MaintenanceStore(VerbRunner, Protocol):
     def counts(self) -> Mapping[str, int]:
         """Return {"prepared": number, "confirmed": number} of live claims, without reading the claims.
 
-        Overdue claims count as prepared until they end, and as confirmed once they are parked.
+        Overdue claims count as prepared until they end, and as confirmed once they are parked. Unverified claims count
+        as confirmed.
         """
 
     def sizes(self) -> Mapping[str, CollectionSize]:
