@@ -7,7 +7,7 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.weighers.scoring import WeigherSet
 
-DRAWN_HOSTS = 128  # random sample of passing hosts from which instances draw
+DRAWN_HOSTS = 128  # passing hosts, chosen at random, from which each instance draws its host
 
 
 class ChanceDriver(FilterDriver):

@@ -15,26 +15,28 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
-MAX_CANDIDATES = 16  # per instance, limited by the claim script
+MAX_CANDIDATES = 16  # per instance; the claim script accepts no more
 MAX_CANDIDATES_LARGE = 8  # per instance of a large request, which uses many hosts anyway
 LARGE_REQUEST = 16  # requests with more instances are large
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Candidate hosts of each instance, best first; empty if an instance cannot be served."""
+    """Candidate hosts of each instance, best first. Empty if some instance cannot be served."""
 
     candidates: Sequence[Sequence[str]]
-    hosts: int  #: number of considered hosts
-    reasons: Mapping[str, int]  #: number of rejected hosts per reason
-    #: Leading hosts for the decision record: name, score, and weight per weigher.
+    hosts: int  #: number of hosts considered
+    reasons: Mapping[str, int]  #: number of rejected hosts by reason
+    #: Leading hosts for the decision record: name, score, and weight by weigher.
     best: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
-    near: int = 1  #: leading candidates that are about equally good: with one more instance, the best would be worse
-    #: Per instance, by candidate, if not the request's resources on the root provider.
+    #: Number of leading candidates that are about equally good: they score at least as well as the best candidate with
+    #: one more instance.
+    near: int = 1
+    #: Allocations per instance and candidate; absent where the root provider serves all resources of the request.
     allocations: Sequence[Mapping[str, Allocations]] = ()
-    batch: Mapping[str, Any] | None = None  #: batch part of the decision record, if ranked in a batch
+    batch: Mapping[str, Any] | None = None  #: batch part of the decision record; None outside a batch
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)  #: some hosts whose trees do not fit, by reason
-    nears: Sequence[int] = ()  #: ``near`` per instance, in a ranking shared by several calls
+    nears: Sequence[int] = ()  #: ``near`` of each instance, if several calls share the ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,11 @@ class RankRequest:
 
 @dataclass(frozen=True, slots=True)
 class BatchRanking:
-    """Rankings of a batch; None for a call to decide alone, which ``unbatched`` counts by reason."""
+    """Rankings of the calls of a batch, in order.
+
+    None marks a call that must be decided alone. ``unbatched`` counts, by reason, the calls that the batch did not
+    optimize.
+    """
 
     rankings: Sequence[Ranking | None]
     unbatched: Mapping[str, int] = field(default_factory=dict)
@@ -74,20 +80,20 @@ class Driver(abc.ABC):
 
     @abc.abstractmethod
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Rank hosts for ``count`` identical instances: up to ``max_candidates(count)`` names each."""
+        """Rank up to ``max_candidates(count)`` hosts for each of ``count`` identical instances."""
 
     def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
-        """Return the verdict on every host; more expensive than ``rank``. Judges trees only by their columns."""
+        """Return the verdict on every host; slower than ``rank``. Judges trees only by their columns."""
         return survey_filters(self.filters, view, request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
-        """Read hosts for many calls; return a function that ranks them without the view.
+        """Read hosts for several calls; return a function that ranks them without the view.
 
-        The function may be slow, and runs at most once, possibly in another thread. By default each call is decided
+        The function may be slow. It runs at most once, possibly in another thread. By default, every call is decided
         alone.
         """
         return lambda: BatchRanking([None] * len(requests))
 
     def batches(self, request: SchedulingRequest) -> bool:
-        """Return whether ``rank_batch`` may rank the request with others."""
+        """Return whether ``rank_batch`` may rank the request together with others."""
         return False

@@ -19,13 +19,16 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers import scoring
 
 RECORDED_HOSTS = 5
-SPREAD_HOSTS = 128  # leading hosts from which several instances draw near candidates
-SAMPLED = 8  # after a lost try, one host of SAMPLED is considered
+SPREAD_HOSTS = 128  # leading hosts from which instances draw near candidates
+SAMPLED = 8  # after a lost try, one in SAMPLED passing hosts is weighed
 REASON_COUNT = "capacity taken by the rest of this request"
 
 
 class FilterDriver(Driver):
-    """Nova's FilterScheduler on columns; ``draws_alternates`` draws equally good alternates per instance."""
+    """Nova's FilterScheduler on columns.
+
+    With ``draws_alternates``, each instance draws its alternates from equally good hosts.
+    """
 
     draws_alternates = False
 
@@ -37,7 +40,10 @@ class FilterDriver(Driver):
         self.reads = union([*(filter_.reads for filter_ in filters), weigher_set.reads])
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Filter and weigh all hosts, or after a lost try a random sample; then assign instances one by one."""
+        """Filter and weigh hosts, then assign instances one by one.
+
+        After a lost try, weigh only a random sample.
+        """
         survivors = pipeline.run(self.filters, view, request)
         if not survivors.count:
             return Ranking((), survivors.hosts, survivors.reasons)
@@ -49,7 +55,7 @@ class FilterDriver(Driver):
             if not len(rows):
                 return _refuse_count(survivors)
         random = SeededRandom(seed)
-        # Instances that exclude each other, or lost a try, need a second host each to move to.
+        # If instances exclude each other or a try was lost, each instance needs a second host to fall back on.
         is_separated = bool(request.max_instances_per_host or request.decision.lost_tries)
         hosts_per_instance = 2 if is_separated else 1
         if request.decision.lost_tries:
@@ -111,7 +117,7 @@ def _refuse_count(survivors: pipeline.Survivors) -> Ranking:
 
 
 def _near(scores: scoring.HostScores, top: Rows) -> int:
-    """Return the number of leading hosts that are, with one more instance, at least as good as the first."""
+    """Count the leading hosts whose score reaches the first host's score after one more instance."""
     leading = scores.values[top[:MAX_CANDIDATES]]
     step = abs(scores.steps(top[:1])[0]) * (1 + ROUNDING)
     return int(np.count_nonzero(leading >= leading[0] - step))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers seeded by the request, so that decisions can be replayed and workers do not herd onto one host."""
+"""Random numbers, seeded by the request.
+
+Decisions can be replayed, and workers do not herd onto one host.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +26,10 @@ class SeededRandom:
         return self._lazy_generator().permutation(rows)
 
     def sample(self, rows: Rows, size: int, bound: int) -> Rows:
-        """Return ``size`` sorted rows, all below ``bound``; per seed, similar ``rows`` give similar samples."""
+        """Draw ``size`` of ``rows``, which are below ``bound``, and sort them.
+
+        The same seed draws similar samples of similar rows.
+        """
         keys = self._lazy_generator().random(bound)[rows]
         return np.sort(rows[np.argpartition(keys, size - 1)[:size]])
 

@@ -19,7 +19,10 @@ ROUNDING = 1e-9  # rounding error of scores, relative to a step
 
 
 def instance_capacity(view: View, request: SchedulingRequest, rows: Rows, filters: Sequence[Filter] = ()) -> IntColumn:
-    """Return how many more instances fit on each row, at least 1. Trees may take fewer than their sums suggest."""
+    """Return how many more instances each row takes, at least 1.
+
+    A tree may take fewer than its sums suggest.
+    """
     capacities = np.full(len(rows), request.max_instances_per_host or np.iinfo(np.int64).max, np.int64)
     for resource_class, amount in total_resources(request).items():
         np.minimum(capacities, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=capacities)
@@ -49,16 +52,17 @@ def spread(
     random: SeededRandom,
     draws_near: bool = False,
 ) -> tuple[list[list[int]], list[int]]:
-    """Return per instance up to ``max_candidates(count)`` indexes into ``scores``, and near counts.
+    """Return, per instance, indexes into ``scores`` and the number of near candidates.
 
-    Both are empty if the hosts cannot take all instances. Near candidates are no worse than the first with one more
-    instance; with ``draws_near`` each instance draws its own, so that workers do not all try the same.
+    An instance gets up to ``max_candidates(count)`` indexes. Both lists are empty if the hosts cannot take all
+    instances. Near candidates score at least as well as the first candidate with one more instance. They are counted
+    only with ``draws_near``: each instance then draws different ones, so that workers do not all try the same hosts.
 
     Args:
         scores: Best first.
         steps: Change of each host's score by one instance, usually negative.
         capacities: Number of instances that each host takes.
-        subset: Number of best hosts from which each choice is drawn.
+        subset: Number of leading hosts from which the first candidate is drawn.
     """
     queue = [(-score, index) for index, score in enumerate(scores)]
     remaining = list(capacities)
@@ -83,7 +87,7 @@ def spread(
 
 
 def separate_alternates(choices: Sequence[Sequence[int]], others: Sequence[int]) -> list[list[int]]:
-    """Replace alternates by ``others`` that are no instance's first host: the instances exclude each other."""
+    """Prefer alternates from ``others`` that are no instance's first host, because the instances exclude each other."""
     firsts = {order[0] for order in choices}
     unused = [index for index in others if index not in firsts]
     limit = max_candidates(len(choices))

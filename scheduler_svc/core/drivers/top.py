@@ -6,7 +6,7 @@ import numpy as np
 from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
 from scheduler_svc.core.table.columns import FloatColumn
 
-BLOCK = 32  # scores
+BLOCK = 32  # scores per block
 
 
 def top_indexes(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
@@ -34,10 +34,10 @@ def _unordered_top(scores: FloatColumn, count: int, random: SeededRandom) -> Row
 
 
 def _threshold(scores: FloatColumn, count: int) -> float:
-    """Return a threshold that at least ``count`` scores reach, and few more: the lowest of the top block maxima."""
+    """Return the ``count``-th highest block maximum: at least ``count`` scores reach it, and few more."""
     blocks = len(scores) // BLOCK
     if blocks < count:
         return float(scores.min())
-    # Interleaved blocks let maxima be computed row by row, ten times as fast as block by block.
+    # Interleaved blocks: their maxima are computed row by row, ten times as fast as block by block.
     block_maxima = scores[: blocks * BLOCK].reshape(BLOCK, blocks).max(axis=0)
     return float(np.partition(block_maxima, blocks - count)[blocks - count])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters of requests to which Nova applies only some of its filters."""
+"""Selection of filters for requests to which Nova applies only some of its filters."""
 
 from collections.abc import Collection, Mapping, Sequence
 

@@ -21,7 +21,7 @@ TOLERANCE = 1e-5  # precision of scores kept as 32-bit floats
 
 @dataclass(frozen=True, slots=True)
 class HostVerdict:
-    """Rejection reason of a host; or score, and rank (from 1) among the ``count`` hosts that passed."""
+    """Verdict on a host: a rejection reason, or score and rank (from 1) among ``count`` passing hosts."""
 
     reason: str | None
     rank: int = 0
@@ -34,7 +34,7 @@ class HostSurvey:
     """Verdicts on all rows; six bytes per row."""
 
     reasons: Sequence[str]
-    codes: npt.NDArray[np.int16]  # indexes of the reasons, PASSED or ABSENT
+    codes: npt.NDArray[np.int16]  # indexes of ``reasons``, PASSED or ABSENT
     scores: npt.NDArray[np.float32] | None = None  # NaN for rejected rows; None from drivers that do not weigh
 
     def verdict(self, row: int | None) -> HostVerdict:
@@ -58,7 +58,7 @@ class HostSurvey:
 
 
 def survey_filters(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> HostSurvey:
-    """Return a survey without scores; more expensive than a ranking."""
+    """Survey hosts without scores; slower than a ranking."""
     codes = np.full(view.size, ABSENT, np.int16)
     reasons: dict[str, int] = {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rankings from solutions: the assigned host first, then hosts with capacity next to the batch."""
+"""Rankings from a solution: first the assigned host, then hosts with capacity left after the batch."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -38,14 +38,14 @@ def rankings(
 
 @dataclass(frozen=True, slots=True)
 class _KindRankings:
-    """Rankings of one kind of call; ``spare_indexes``: its hosts with capacity next to the batch."""
+    """Rankings of one kind of call. ``spare_indexes`` are the kind's hosts with capacity left after the batch."""
 
     batch_problem: BatchProblem
     kind: int
     spare_indexes: Sequence[int]
 
     def ranking(self, indexes: Sequence[int], count: int, batch: Mapping[str, Any]) -> Ranking:
-        """Return the ranking of ``count`` instances, spread evenly over the placements."""
+        """Rank hosts for ``count`` instances, distributed evenly over the placements at ``indexes``."""
         pick, limit = self.batch_problem.picks[self.kind], max_candidates(count)
         others = self.spare_indexes[:limit]
         orders = [[index, *(other for other in others if other != index)][:limit] for index in indexes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Budget for solving a batch: work, which is independent of the machine, and seconds as a guard."""
+"""Budget for solving a batch: work, which is independent of the machine, and seconds as a safeguard."""
 
 import time
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class Budget:
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Exhausted limit or None; time if both are."""
+        """Exhausted limit, or None. TIME if both limits are exhausted."""
         if self.remaining_s <= 0:
             return StopReason.TIME
         return StopReason.WORK if self._work <= 0 else None

@@ -31,16 +31,19 @@ class SolverLimits:
 
 
 class SolverDriver(FilterDriver):
-    """Serves as many calls of a batch as possible, packed or spread. Identical instances need no solver."""
+    """Driver that serves as many calls of a batch as possible, packed or spread.
+
+    FilterDriver ranks a call that is alone, because the identical instances of one call need no solver.
+    """
 
     def __init__(self, filter_driver: FilterDriver, limits: SolverLimits) -> None:
-        """Take over the filters and weighers, with the objective's sign."""
+        """Adopt the filters and weighers. Packing makes the multipliers of capacity weighers negative."""
         weigher_set = _with_objective_sign(filter_driver.weigher_set, limits.packs)
         super().__init__(filter_driver.filters, weigher_set, filter_driver.subset)
         self._limits = limits
 
     def batches(self, request: SchedulingRequest) -> bool:
-        """Return whether the request needs only root resources; other requests need the tree search."""
+        """Return whether root providers alone can serve the request; other requests need the tree search."""
         return grouping.is_whole(request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:

@@ -14,9 +14,12 @@ REASON_SAME_GROUP = "another call of its affinity group is in the batch"
 
 @dataclass(frozen=True, slots=True)
 class IdenticalCalls:
-    """Calls, by number in the batch, that differ only in ``sizes``, their numbers of placements.
+    """Calls that differ only in their number of placements.
 
-    A placement has ``unit`` instances: 1, or all of a call whose instances must share a host.
+    Attributes:
+        calls: Numbers of the calls in the batch.
+        sizes: Placements of each call.
+        unit: Instances of a placement: 1, or all instances of a call that must share a host.
     """
 
     request: SchedulingRequest
@@ -31,7 +34,7 @@ class IdenticalCalls:
 
 
 def is_whole(request: SchedulingRequest) -> bool:
-    """Return whether a request needs only root resources, without parts of a host or sharing providers."""
+    """Return whether root providers alone can serve a request: no parts of a host, no sharing providers."""
     return not (request.groups or request.numa or request.same_subtree or request.volumes or request.ports)
 
 
@@ -44,7 +47,7 @@ def group_identical(requests: Sequence[RankRequest]) -> tuple[list[IdenticalCall
             unbatched[REASON_PARTS] += 1
         elif request.is_affinity and request.group is not None:
             if request.group.id in affinity_groups:
-                unbatched[REASON_SAME_GROUP] += 1  # needs the host of the group's first call
+                unbatched[REASON_SAME_GROUP] += 1  # must use the host of the group's first call
             else:
                 affinity_groups.add(request.group.id)
                 numbers_by_request[f"call {number}"] = [number]

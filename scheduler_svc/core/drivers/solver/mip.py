@@ -18,14 +18,14 @@ MipTerm = tuple[IntColumn, IntColumn, npt.ArrayLike]  # (rows of the block, colu
 
 
 class MipResult(NamedTuple):
-    """Value of each column (None without a solution), and whether it is optimal."""
+    """Value of each column, None without a solution; and whether the values are optimal."""
 
     values: FloatColumn | None
     optimal: bool
 
 
 class MipProgram:
-    """Columns with nonnegative values, and rows that bound sums of them. Costs are given to ``minimise``."""
+    """Program of nonnegative columns, and of rows that bound weighted sums of columns. ``minimise`` takes the costs."""
 
     def __init__(self) -> None:
         self.columns = 0
@@ -45,7 +45,7 @@ class MipProgram:
     def add_rows(
         self, terms: Iterable[MipTerm], *, lower: npt.ArrayLike = -INFINITY, upper: npt.ArrayLike = INFINITY
     ) -> None:
-        """Add a block of rows, one per bound, that bound sums of columns."""
+        """Add a block of rows. Each row bounds a weighted sum of columns."""
         lower_bounds, upper_bounds = np.broadcast_arrays(
             np.atleast_1d(np.asarray(lower, float)), np.asarray(upper, float)
         )
@@ -59,12 +59,12 @@ class MipProgram:
     def minimise(
         self, costs: FloatColumn, start_values: FloatColumn, *, budget: Budget, gap: float, seed: int
     ) -> MipResult:
-        """Minimize the costs from ``start_values`` to relative gap ``gap``; reproducible within the time limit."""
+        """Minimize the costs from ``start_values`` to the relative ``gap``. Reproducible unless time runs out."""
         options = {"threads": 1, "random_seed": seed % 2**31, "mip_rel_gap": gap}
         result, objective = self._run(costs, start_values, options, budget)
         if result.values is None or abs(costs @ result.values - objective) <= TOLERANCE * max(1.0, abs(objective)):
             return result
-        # With presolve, HiGHS 1.16 may return values that do not have its reported objective.
+        # With presolve, HiGHS 1.16 may return values whose objective differs from the reported objective.
         return self._run(costs, start_values, {**options, "presolve": "off"}, budget)[0]
 
     def _run(

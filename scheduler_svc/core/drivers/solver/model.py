@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion between placement problems and mixed integer programs.
 
-Columns: number of served calls per kind and size of call, and number of placements per kind and host.
+A column counts the served calls of one kind and size, or the placements of one kind on one host.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ class MipModel:
         self.program.add_rows([(np.zeros_like(columns), columns, 1.0)], lower=float(calls))
 
     def sums(self, values: FloatColumn, factors: Sequence[float], kinds: Iterable[int] | None = None) -> FloatColumn:
-        """Return per host the sum of its placements, each times its kind's factor."""
+        """Sum the placements on each host, weighted by the ``factors`` of their kinds."""
         host_sums = np.zeros(len(self.problem.free))
         for number in range(len(self.placement_columns)) if kinds is None else kinds:
             host_sums[self.problem.kinds[number].hosts] += factors[number] * values[self.placement_columns[number]]
@@ -59,7 +59,7 @@ class MipModel:
         return values
 
     def solution(self, values: FloatColumn, optimal: bool) -> PlacementSolution:
-        """Convert column values to a solution. Of identical calls, the first are served."""
+        """Convert column values to a solution. Among identical calls, the first are served."""
         integers = np.rint(values).astype(np.int64)
         served = []
         for number, kind in enumerate(self.problem.kinds):

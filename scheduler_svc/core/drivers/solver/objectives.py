@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Soft objectives: preferences among solutions that serve equally many calls.
 
-- Packing: opening an empty host costs more than everything else together. Otherwise worse hosts cost by weight.
-- Spreading: a host costs its score plus W * W / 2 for the total weight W of its placements. Chords approximate this
-  integral of a cost that grows with each placement.
-- Evenness: a host costs by the difference between its classes' free shares, because running out of one class strands
+- Score: a placement costs its weight times the difference between the best host's score and its host's score.
+- Packing: opening an empty host costs more than all other objectives together.
+- Spreading: a host with placements of total weight W costs W * W / 2, the integral of a cost that grows with each
+  placement. Chords approximate it.
+- Evenness: a host costs the difference between the free shares of its classes, because running out of one class strands
   the others.
-- Soft server groups: members that violate the policy cost.
+- Soft server groups: each member that violates the policy costs.
 """
 
 import itertools
@@ -20,13 +21,13 @@ from scheduler_svc.core.drivers.solver.model import MipModel
 from scheduler_svc.core.drivers.solver.problem import GroupRule
 from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 
-CORNERS = (0, 1, 2, 3, 4, 6, 9, 14, 24, 48)  # ends of chords, in placements of mean weight
-EVENNESS_COST = 1.0  # a host with one class free and another used up, in units of scores
-SOFT_GROUP_COST = 1.0  # a member that violates its soft policy, relative to a weigher's maximum
+CORNERS = (0, 1, 2, 3, 4, 6, 9, 14, 24, 48)  # ends of the chords, in placements of mean weight
+EVENNESS_COST = 1.0  # of a host with one class free and another used up, in units of scores
+SOFT_GROUP_COST = 1.0  # of a member that violates its soft policy, relative to a weigher's maximum
 
 
 class SoftObjective(NamedTuple):
-    """Columns, their costs, and the minimum values that given placements allow."""
+    """Columns with costs. ``minimum`` computes the smallest values of the columns that given placements allow."""
 
     columns: IntColumn
     costs: npt.ArrayLike
@@ -34,7 +35,7 @@ class SoftObjective(NamedTuple):
 
 
 class SoftObjectives:
-    """Soft objectives of a model. Create them after its hard constraints."""
+    """Soft objectives of a model. Create them after the hard constraints."""
 
     def __init__(self, model: MipModel, packs: bool) -> None:
         self._model = model
@@ -64,7 +65,7 @@ class SoftObjectives:
 
 def _packing(model: MipModel) -> Iterator[SoftObjective]:
     problem = model.problem
-    # More than all other costs together: opening a host pays off only if another stays closed.
+    # More than all other costs together: opening a host only pays off if another stays closed.
     host_cost = (
         1.0 + EVENNESS_COST * len(model.hosts) + SOFT_GROUP_COST * sum(sum(kind.sizes) for kind in problem.kinds)
     )
@@ -149,7 +150,7 @@ def _soft_anti_affinity(model: MipModel, rule: GroupRule) -> SoftObjective:
 def _used_hosts(
     model: MipModel, candidate_hosts: npt.NDArray[np.bool_], numbers: Sequence[int], cost: float
 ) -> SoftObjective:
-    """Add one column per candidate host: 1 if it gets a placement of one of these kinds."""
+    """Add a column per candidate host: 1 if the host gets a placement of the kinds ``numbers``."""
     used_columns = model.program.add_integers(np.ones(int(candidate_hosts.sum())))
     positions = np.cumsum(candidate_hosts) - 1
     for number in numbers:
@@ -172,7 +173,7 @@ def _used_hosts(
 
 
 def _chords(mean: float, max_weight: float) -> Iterator[tuple[float, float, float]]:
-    """Yield the chords of W * W / 2 as (start, slope, intercept below 0)."""
+    """Yield the chords of W * W / 2 as (start, slope, negated intercept)."""
     for left, right in itertools.pairwise(CORNERS):
         if left and left * mean >= max_weight:
             return

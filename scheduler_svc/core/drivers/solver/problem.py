@@ -19,26 +19,26 @@ class CallKind:
     amounts: IntColumn  # amounts of a placement, in the problem's order of classes
     hosts: IntColumn  # indexes of the problem's hosts, best first
     max_per_host: IntColumn  # placements that each host takes
-    cost: FloatColumn  # cost of each host above the best host's
+    cost: FloatColumn  # score of the best host minus the score of each host
     calls: tuple[int, ...]  # numbers of the calls, in order
     sizes: tuple[int, ...]  # placements of each call
-    weight: float = 1.0  # change of a host's cost by one placement
+    weight: float = 1.0  # change of a host's score by one placement
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRule:
-    """Limit of a server group on placements of ``kinds`` (by number) per host."""
+    """Server group's limit on placements per host. ``kinds`` are numbers of kinds."""
 
     kinds: tuple[int, ...]
     member_counts: IntColumn  # existing members per host
     max_members: int | None = None  # None for soft policies
-    # Whether a soft policy counts members beyond a host's first, instead of hosts with members.
+    # Soft policies: anti-affinity penalizes members beyond a host's first, affinity penalizes hosts without members.
     anti_affinity: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementProblem:
-    """``free`` and ``capacity`` have shape (hosts, resource classes)."""
+    """Kinds of calls to place. ``free`` and ``capacity`` have shape (hosts, resource classes)."""
 
     free: npt.NDArray[np.int64]
     capacity: npt.NDArray[np.int64]
@@ -62,7 +62,7 @@ class PlacementProblem:
 
 @dataclass(frozen=True, slots=True)
 class PlacementSolution:
-    """Placements per kind and host, and served calls; ``optimal``: no solution serves more calls."""
+    """Placements per kind and host, and the served calls. ``optimal`` means that no solution serves more calls."""
 
     placements: tuple[IntColumn, ...]
     served_calls: tuple[tuple[bool, ...], ...]

@@ -21,7 +21,7 @@ class SolveResult:
     seconds: float
     # Limit that ended the search; with WORK, the same problem always has the same solution.
     stop_reason: StopReason | None
-    is_greedy: bool  # whether the limit came before any improvement of the greedy placement
+    is_greedy: bool  # whether the limit was reached before the search improved the greedy placement
 
 
 def solve(problem: PlacementProblem, *, packs: bool, budget: Budget, seed: int) -> SolveResult:
@@ -46,7 +46,7 @@ def _serve_most(model: MipModel, baseline: PlacementSolution, budget: Budget, se
     solution = model.solution(result.values, result.optimal)
     if not is_feasible(model.problem, solution):
         return baseline
-    # Unlike this stage, the greedy placement considers costs, so keep it unless more calls are served.
+    # Prefer the greedy placement unless more calls are served: it considers costs, this stage does not.
     return solution if solution.calls > baseline.calls else replace(baseline, optimal=solution.optimal)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placement problem of a batch: candidate hosts per kind of call, costs and free amounts.
 
-Each kind gets at least as many of its best hosts as the batch has placements. One of them stays free whatever other
-calls take, so these hosts can serve what all hosts could.
+Each kind gets at least as many of its best hosts as the batch has placements. One of these hosts stays free whatever
+the other calls take, so the problem needs no further hosts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ EMPTY_PROBLEM = PlacementProblem(np.zeros((0, 0), np.int64), np.zeros((0, 0), np
 
 @dataclass(frozen=True, slots=True)
 class HostPick:
-    """Candidate rows of one kind of call, best first, with scores and the weight of a placement."""
+    """Candidate rows of a kind of call, best first, with scores and a placement's weight."""
 
     call_group: IdenticalCalls
     rows: Rows
@@ -39,12 +39,12 @@ class HostPick:
 
 @dataclass(frozen=True, slots=True)
 class BatchProblem:
-    """The problem, the names of its hosts, and each kind's candidate hosts."""
+    """Placement problem, names of its hosts, and candidate hosts of each kind."""
 
     problem: PlacementProblem
     names: Sequence[str]
     picks: Sequence[HostPick]
-    refused_rankings: Mapping[int, Ranking] = field(default_factory=dict)  # for calls that no host takes
+    refused_rankings: Mapping[int, Ranking] = field(default_factory=dict)  # by call, if no host passes
     scattered_calls: int = 0  # number of calls to decide alone
 
 
@@ -83,7 +83,7 @@ def _pick(
     needed: int,
     min_hosts: int,
 ) -> HostPick | None:
-    """Return the best hosts that fit a placement; None if a tree search might find others."""
+    """Return the best hosts whose root fits a placement; None if a tree search might find more."""
     trees = view.trees
     passes = survivors.passes.copy() if trees.are_flat else survivors.passes & ~trees.nested_hosts
     for name, amount in call_group.amounts.items():
@@ -100,7 +100,10 @@ def _pick(
 
 
 def _share(view: View, call_group: IdenticalCalls, rows: Rows) -> float:
-    """Return a placement's mean share of a host, its weight if no weigher counts it."""
+    """Return the mean share of a host that a placement uses.
+
+    It is the weight of a placement if no weigher changes with placements.
+    """
     shares = [
         np.mean(amount / np.maximum(1, view.hosts.capacity(name)[rows])) for name, amount in call_group.amounts.items()
     ]
@@ -129,7 +132,10 @@ def _kind(pick: HostPick, classes: Sequence[str], free: np.ndarray, hosts: Rows)
 
 
 def _rules(picks: Sequence[HostPick], names: Sequence[str]) -> Sequence[GroupRule]:
-    """Return one rule per server group except affinity groups, whose calls are kinds of their own."""
+    """Return a rule per server group.
+
+    Affinity groups need none: each of their calls is a kind of its own.
+    """
     kinds: dict[str, list[int]] = {}
     for number, pick in enumerate(picks):
         group = pick.call_group.request.group
