@@ -12,7 +12,7 @@ from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
 
 PROJECTS_NAME = "AggregateMultiTenancyIsolation"
-PROJECTS_KEY = "filter_tenant_id"  # prefix of the keys: one value's length is limited
+PROJECTS_KEY = "filter_tenant_id"  # prefix, because the limited length of a value may require several keys
 FLAVOR_NAME = "AggregateTypeAffinityFilter"
 FLAVOR_KEY = "instance_type"
 EXTRA_SPECS_NAME = "AggregateInstanceExtraSpecsFilter"
@@ -34,7 +34,7 @@ def _allowing(view: View, texts: Mapping[str, str], value: str | None) -> Column
 
 
 def projects(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts whose aggregates name no project, or the requested one."""
+    """Accept hosts whose aggregates name no project or the request's project."""
     restricted = view.aggregates.get_or_compute(PROJECTS_NAME, lambda: _projects_by_aggregate(view))
     if not restricted:
         return
@@ -58,7 +58,7 @@ def _projects(metadata: Mapping[str, str]) -> set[str]:
 
 
 def flavor(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts whose aggregates name no flavor, or the requested one."""
+    """Accept hosts whose aggregates name no flavor or the requested flavor."""
     flavors = view.aggregates.metadata_values(FLAVOR_KEY)
     if flavors:
         passes = view.aggregates.get_or_compute(
@@ -68,7 +68,7 @@ def flavor(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
 
 
 def extra_specs(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with a matching aggregate for each extra spec in this scope or without a scope."""
+    """Require a matching aggregate for each extra spec in this scope or without a scope."""
     for spec, requirement in request.extra_specs.items():
         scope, colon, rest = spec.partition(":")
         if not colon or scope == EXTRA_SPECS_SCOPE:
@@ -86,12 +86,12 @@ def _members_matching(view: View, key: str, requirement: str) -> Column:
 
 
 def build_image_properties(options: FilterOptions = DEFAULTS) -> Filter:
-    """Build the filter; ``options.properties_namespace`` limits it to properties with this prefix."""
+    """Build the filter. ``options.properties_namespace`` limits it to properties with this prefix."""
     namespace = options.properties_namespace
     prefix = namespace + options.properties_separator if namespace else ""
 
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-        """Accept hosts whose aggregates do not set the image's properties, or set them to the image's values."""
+        """Accept hosts whose aggregates do not set the image's properties or set them to the same values."""
         properties = request.image.get("properties", {})
         properties_to_match = [
             (key, str(value)) for key, value in properties.items() if value and key.startswith(prefix)

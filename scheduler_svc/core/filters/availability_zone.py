@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts outside the requested availability zone."""
+"""Filter that rejects hosts outside the requested availability zone."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from scheduler_svc.core.table.view import View
 
 NAME = "AvailabilityZoneFilter"
 REASON = "availability zone"
-REASON_UNKNOWN = "unknown availability zone"  # no host or aggregate has it
+REASON_UNKNOWN = "unknown availability zone"  # neither a host nor an aggregate has this zone
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matches flavor extra specs with host attributes: Nova's ComputeCapabilitiesFilter.
+"""Filter of flavor extra specs by host attributes: Nova's ComputeCapabilitiesFilter.
 
-An extra spec in scope ``capabilities`` is a colon-separated path that begins with an attribute of Nova's HostState or a
+An extra spec in scope ``capabilities`` is a colon-separated path. It begins with an attribute of Nova's HostState or a
 key of the host's facts. An extra spec without a scope applies only to hosts with such an attribute or key.
 """
 
@@ -51,7 +51,7 @@ def _matches_capability(view: View, path: Sequence[str], requirement: str) -> Co
         return np.zeros(view.size, np.bool_)
     if kind is TermType.NUMBER:
         return matches_column(attributes.number(view, path), requirement)
-    if kind is TermType.ADDRESS:  # supports only equality
+    if kind is TermType.ADDRESS:  # addresses support only equality
         return attributes.matches_name(view, path[0], accepted_texts(requirement) or ())
     return view.aggregates.get_or_compute(
         (NAME, path[0], requirement), lambda: _match_names(view, path[0], requirement)
@@ -59,7 +59,7 @@ def _matches_capability(view: View, path: Sequence[str], requirement: str) -> Co
 
 
 def _match_names(view: View, attribute: str, requirement: str) -> Column:
-    """Match each row's name. Names never change, so the result is cached with aggregate answers."""
+    """Match each row's name. Callers may cache the result until rows change."""
     all_names = map(view.name, range(view.size))
     matched_names = all_names if attribute in attributes.NODES else map(names.host_of, all_names)
     return np.fromiter((matches(name, requirement) for name in matched_names), np.bool_, view.size)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts at the limit of a reported count: Nova's IoOpsFilter and NumInstancesFilter, also by aggregate.
+"""Filters that reject hosts at the limit of a reported count: Nova's IoOpsFilter and NumInstancesFilter.
 
-The claim script counts claims, so no burst passes the limit of instances. It does not know which builds have ended:
-the limit of I/O operations holds for the builds that hosts report and those that this worker placed since.
+The filters by aggregate read the limit from aggregate metadata. The claim script checks the limit of instances again
+by its claims. It does not know which builds have ended, so that of I/O operations holds per worker only.
 """
 
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ from scheduler_svc.core.table.view import View
 
 
 class LimitedCount(NamedTuple):
-    """A metric; its limit, both a field of FilterOptions and a metadata key; and the rejection reason.
+    """Metric with a limit. ``limit`` names both the field of FilterOptions and the aggregate metadata key.
 
-    ``is_of_claims``: each live claim of a host counts.
+    ``is_of_claims``: every live claim on a host counts, so the claim script can check the limit.
     """
 
     metric: str
@@ -53,7 +53,7 @@ def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, 
         yield HostPredicate(counted.reason, count(view) < limit(view))
 
     def remaining_instances(view: View, request: SchedulingRequest) -> FloatColumn:
-        # Counts may be fractional.
+        # Counts may be fractional: a host below its limit takes one more instance.
         return np.ceil(limit(view) - count(view))
 
     def claim_limit(view: View, request: SchedulingRequest) -> FloatColumn:

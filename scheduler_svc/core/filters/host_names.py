@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters by host name: from the request, and from the store for hints and server groups.
+"""Filters by host name: named by the request, by hints or by server groups.
 
-The claim verb enforces server group policies without races; these filters only avoid candidates that it would reject.
+The claim verb enforces server group policies without races. These filters only avoid candidates that it would reject.
 """
 
 from collections.abc import Callable, Iterator, Sequence

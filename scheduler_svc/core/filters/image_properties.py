@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matches image architecture, hypervisor type, version and mode with hosts: Nova's ImagePropertiesFilter."""
+"""Filter by image architecture, hypervisor type, version and VM mode: Nova's ImagePropertiesFilter."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,10 @@ class RequiredImageProperties:
     address_bits: int
 
     def supported_by(self, facts: Mapping[str, Any]) -> bool:
-        """Return whether a host with these facts can run the image; missing facts are not checked."""
+        """Return whether a host with these facts can run the image.
+
+        Missing version or CPU facts are not checked.
+        """
         supported = facts.get("supported_instances") or ()
         return (
             any(set(self.kinds) <= set(entry) for entry in supported)
@@ -50,7 +53,7 @@ class RequiredImageProperties:
         try:
             text = versionutils.convert_version_to_str(version)
             return versionutils.VersionPredicate(self.version).satisfied_by(text)
-        except ValueError:  # not a version in the image
+        except ValueError:  # the image's value is not a version
             return False
 
     def _address_size_matches(self, cpu_info: Mapping[str, Any] | None) -> bool:
@@ -59,10 +62,10 @@ class RequiredImageProperties:
 
 
 def build(options: FilterOptions = DEFAULTS) -> Filter:
-    """Build the filter; ``options.default_architecture`` applies to images without one."""
+    """Build the filter. ``options.default_architecture`` applies to images without an architecture."""
 
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-        """Accept hosts that support the image; all hosts if it specifies no architecture, type or mode."""
+        """Accept hosts that support the image. Images without architecture, type and mode run on all hosts."""
         required = _required_properties(request.image.get("properties", {}), options.default_architecture)
         if required.kinds:
             yield HostPredicate(REASON, view.facts.where(required.supported_by, (NAME, required)))

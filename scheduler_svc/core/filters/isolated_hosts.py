@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Restricts configured hosts to configured images: Nova's IsolatedHostsFilter."""
+"""Filter that restricts configured hosts to configured images: Nova's IsolatedHostsFilter."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ REASON_INSIDE = "host for isolated images"
 
 def build(options: FilterOptions = DEFAULTS) -> Filter:
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-        """Accept isolated hosts only for isolated images; other images too unless the hosts are restricted."""
+        """Restrict isolated images to isolated hosts and, if configured, isolated hosts to isolated images."""
         if request.image.get("id") in options.isolated_images:
             yield HostPredicate(REASON_OUTSIDE, view.match_names(options.isolated_hosts))
         elif options.restrict_isolated_hosts and options.isolated_hosts:

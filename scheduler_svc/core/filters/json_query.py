@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates scheduler hint ``query`` on columns: Nova's JsonFilter."""
+"""Filter by the scheduler hint ``query``, evaluated on columns: Nova's JsonFilter."""
 
 import functools
 import json
@@ -43,7 +43,10 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
 
 
 class _QueryEvaluator:
-    """Evaluates query terms for all rows. As in Nova, operands that a host does not report are skipped."""
+    """Evaluator of query terms for all rows.
+
+    Like Nova, it skips operands that a host does not report.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -59,7 +62,7 @@ class _QueryEvaluator:
         return self._any(present & ~truth for present, truth in truths)  # "not" is true if any operand is false
 
     def _presence_and_truth(self, operand: Operand) -> tuple[Column, Column]:
-        """Return masks of the rows where the operand is present, and where it is also true."""
+        """Return masks of the rows with the operand, and of those where it is true."""
         present = self._presence(operand)
         if isinstance(operand, Term):
             return present, self.truth(operand)
@@ -70,7 +73,7 @@ class _QueryEvaluator:
         )
 
     def _compare(self, term: Term) -> Column:
-        """Compare a row's first present operand with its later ones; needs at least one."""
+        """Compare each row's first present operand with the later ones. False unless a later one is present."""
         passes, open_rows = self._no_rows(), ~self._no_rows()
         operands = list(term.operands)
         present = [self._presence(operand) for operand in operands]
@@ -89,7 +92,7 @@ class _QueryEvaluator:
         return passes
 
     def _compare_pair(self, sign: str, left: Operand, right: Operand) -> Column:
-        """Return a mask of the rows that satisfy the comparison; valid only where both operands are present."""
+        """Return a mask of the rows that satisfy the comparison. Valid only where both operands are present."""
         test = _TESTS[sign]
         for variable, other in ((left, right), (right, left)):
             if isinstance(variable, Variable) and variable.kind in (TermType.NAME, TermType.ADDRESS):
@@ -99,7 +102,7 @@ class _QueryEvaluator:
         if all(isinstance(operand, Literal) or _is_fact(operand) for operand in pair):
             return self._of_facts(_ignore_type_errors(test), left, right)
         if any(isinstance(operand, Literal) and isinstance(operand.value, str) for operand in pair):
-            return self._no_rows()  # texts are not numbers
+            return self._no_rows()  # strings are not numbers
         column: Column = test(self._numbers(left), self._numbers(right))
         return column
 

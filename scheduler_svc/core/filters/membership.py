@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matches hosts with the requested aggregates and tree."""
+"""Filter by the requested aggregates and tree."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,10 @@ REASON_TREE = "not the requested tree"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Apply the unsuffixed group's ``member_of`` (of any provider), ``forbidden_aggregates`` and ``in_tree``."""
+    """Apply ``member_of``, ``forbidden_aggregates`` and ``in_tree`` of the unsuffixed group.
+
+    Any provider of a tree may satisfy ``member_of``.
+    """
     if request.in_tree is not None:
         yield HostPredicate(REASON_TREE, view.trees.containing(request.in_tree))
     if request.member_of:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts that have not reported all weighed metrics: Nova's MetricsFilter."""
+"""Filter that rejects hosts without a value for some weighed metric: Nova's MetricsFilter."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts outside the network of the scheduler hints: Nova's SimpleCIDRAffinityFilter."""
+"""Filter that rejects hosts outside the network of the scheduler hints: Nova's SimpleCIDRAffinityFilter."""
 
 import ipaddress
 from collections.abc import Iterator

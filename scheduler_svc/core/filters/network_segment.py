@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts without the physical networks and segments of the requested ports."""
+"""Filter that rejects hosts without the physical networks and segments of the requested ports."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts without NUMA cells for a topology: Nova's NUMATopologyFilter. The tree search selects cells."""
+"""Filter that rejects hosts without NUMA cells: Nova's NUMATopologyFilter.
+
+The tree search selects the cells.
+"""
 
 from collections.abc import Iterator
 

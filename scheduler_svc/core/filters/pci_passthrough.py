@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts without enough free PCI devices: Nova's PciPassthroughFilter. The tree search selects devices."""
+"""Filter that rejects hosts without enough free PCI devices: Nova's PciPassthroughFilter.
+
+The tree search selects the devices.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +13,7 @@ from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 
 NAME = "PciPassthroughFilter"
-GROUP = "_pci"  # suffixes of device request groups begin with this
+GROUP = "_pci"  # prefix of the suffixes of device request groups
 REASON = "not enough free {}"
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts without providers for each request group alone; the tree search later checks groups together."""
+"""Filter that rejects hosts that cannot serve some request group on its own.
+
+The tree search later checks whether the host can serve all groups together.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,9 +21,9 @@ REASON_USABLE = "no usable provider of {}"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with enough providers for each group alone; equal groups are counted together."""
+    """Accept hosts with enough providers for each group on its own. Equal groups are counted together."""
     if request.forbidden_traits and not view.trees.are_flat:
-        # Some provider without forbidden traits must be able to allocate each class of the unsuffixed group.
+        # Each class of the unsuffixed group needs a provider without forbidden traits.
         for resource_class, amount in request.resources.items():
             usable = view.trees.any(_can_allocate_without, resource_class, amount, request.forbidden_traits)
             yield HostPredicate(REASON_USABLE.format(resource_class), usable)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts without enough free capacity; same rules as rpcapi.resources.fit, on columns."""
+"""Filter that rejects hosts without enough free capacity: the rules of rpcapi.resources.fit on columns."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts whose reports made a filter or weigher fail. Cannot be disabled."""
+"""Filter that rejects hosts whose reports made a filter or weigher fail. It cannot be disabled."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matches required and forbidden traits."""
+"""Filter by required and forbidden traits."""
 
 from collections.abc import Iterator
 
@@ -16,10 +16,10 @@ REASON_FORBIDDEN = "forbidden traits"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with all required traits, one of each choice, and no forbidden one.
+    """Accept hosts with all required traits, one trait of each choice, and no forbidden trait.
 
-    For a nested tree this is only necessary: each required trait is somewhere in it, and some provider has no forbidden
-    one. ``root_required`` and ``root_forbidden`` apply to the host itself.
+    For a nested tree this is necessary but not sufficient: each required trait is somewhere in the tree, and some
+    provider has no forbidden trait. ``root_required`` and ``root_forbidden`` apply to the root provider.
     """
     if request.root_required:
         yield HostPredicate(REASON_REQUIRED, view.hosts.has_all(request.root_required))

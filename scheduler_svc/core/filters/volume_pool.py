@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts without access to the storage pools of existing volumes."""
+"""Filter that rejects hosts without access to the storage pools of existing volumes."""
 
 from collections.abc import Iterator
 
@@ -16,13 +16,16 @@ NAMESPACE = "volume"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with access to every pool. New volumes are covered by their request groups."""
+    """Accept hosts with access to every pool. Request groups cover new volumes."""
     for pool in dict.fromkeys(volume["pool"] for volume in request.volumes if volume.get("pool")):
         yield HostPredicate(REASON.format(pool), _hosts_with_access(view, pool))
 
 
 def _hosts_with_access(view: View, pool: str) -> Column:
-    """Return the hosts with access to a pool: by its own list, or else its aggregates, or else its zone."""
+    """Return the hosts with access to a pool.
+
+    They are listed in the pool's document, else members of its aggregates, else the hosts of its zone.
+    """
     document = view.documents(NAMESPACE).get(pool)
     if document is None:
         return np.zeros(view.size, np.bool_)

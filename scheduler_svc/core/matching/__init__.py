@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interface of filters, and comparisons that several filters share."""
+"""Filter interface, and comparisons that several filters share."""

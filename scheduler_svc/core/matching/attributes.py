@@ -16,7 +16,7 @@ from scheduler_svc.core.table.view import View
 
 MIB_PER_GIB = 1024
 COUNTS = {"num_instances": "instances", "num_io_ops": "io_ops", "failed_builds": "failed_builds"}
-NODES = ("nodename", "hypervisor_hostname")  # gantt's canonical name of a node
+NODES = ("nodename", "hypervisor_hostname")  # attributes that name the node, in gantt's canonical form
 
 READS: Reads = {"compute": frozenset({"facts", "host_ip", "inventories", "used"})}
 COUNT_READS: Reads = {"compute": frozenset(f"metrics.{metric}" for metric in COUNTS.values())}
@@ -30,7 +30,7 @@ def _used(view: View, resource_class: str) -> FloatColumn:
     return view.trees.capacity(resource_class) - view.trees.free(resource_class)
 
 
-# Sums over host trees. Totals are capacities, after reserved amounts and allocation ratios.
+# Sums over host trees. Totals are capacities: reserved amounts and allocation ratios are already applied.
 NUMBERS: Mapping[str, Callable[[View], FloatColumn]] = {
     "vcpus_total": lambda view: view.trees.capacity("VCPU"),
     "vcpus_used": lambda view: _used(view, "VCPU"),
@@ -44,7 +44,7 @@ NUMBERS: Mapping[str, Callable[[View], FloatColumn]] = {
 
 
 def number(view: View, path: Sequence[str]) -> FloatColumn:
-    """Return a number per row, NaN if unknown: an attribute in NUMBERS, or a stored metric."""
+    """Return an attribute in NUMBERS or a reported metric per row; NaN where unknown."""
     try:
         if path[0] in NUMBERS:
             return NUMBERS[path[0]](view)
@@ -65,7 +65,10 @@ def lookup(facts: Mapping[str, Any], path: Sequence[str]) -> Any:
 
 
 def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
-    """Return a mask of the rows whose host, node or address is in ``texts``. Invalid texts match nothing."""
+    """Return a mask of the rows whose host, node or address is in ``texts``.
+
+    Invalid names match nothing.
+    """
     if ATTRIBUTES[attribute] is TermType.ADDRESS:
         networks = [ipaddress.ip_network(text) for text in texts if _is_valid(ipaddress.ip_address, text)]
         return _any_of([_no_rows(view), *(view.in_network(network) for network in networks)])

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of flavor extra specs, as in Nova.
 
-``"4096"`` requires this text. With a number, ``=`` and ``>=`` require at least that; ``<=``, ``==`` and ``!=`` compare
-numbers. ``s==`` and similar operators compare texts; ``<in>`` requires a substring, ``<all-in>`` several substrings,
-and ``<or> a <or> b`` one of several texts.
+- A plain value such as ``"4096"`` must be equal as a string.
+- ``=`` and ``>=`` require at least the number; ``<=``, ``==`` and ``!=`` compare numbers.
+- ``s==`` and similar operators compare strings.
+- ``<in>`` requires a substring, ``<all-in>`` several substrings, ``<or> a <or> b`` one of several strings.
 """
 
 import operator
@@ -36,7 +37,7 @@ _TEXTS: dict[str, Callable[[str, Sequence[str]], bool]] = {
 
 
 def matches(value: str, requirement: str) -> bool:
-    """Return whether ``value`` meets the requirement; False if an operand is missing or no number."""
+    """Return whether ``value`` meets the requirement. False if an operand is missing or not a number."""
     sign, *words = requirement.split() or [""]
     if sign in _NUMBERS:
         number, bound = _number(value), _number(words[0] if words else "")
@@ -47,20 +48,20 @@ def matches(value: str, requirement: str) -> bool:
 
 
 def matches_column(values: FloatColumn, requirement: str) -> Column:
-    """Return a mask of the numbers that meet the requirement; NaN never does."""
+    """Return a mask of the numbers that meet the requirement. NaN never does."""
     present = ~np.isnan(values)
     sign, *words = requirement.split() or [""]
     if sign in _NUMBERS:
         bound = _number(words[0] if words else "")
         return np.zeros(len(values), np.bool_) if bound is None else present & _NUMBERS[sign](values, bound)
-    # Text operators on numbers are rare, so test each distinct number once.
+    # Test each distinct number only once: string operators on numbers are slow but rare.
     distinct, indexes = np.unique(values, return_inverse=True)
     answers = np.array([matches(_text(number), requirement) for number in distinct.tolist()], np.bool_)
     return present & answers[indexes] if len(distinct) else present
 
 
 def accepted_texts(requirement: str) -> Sequence[str] | None:
-    """Return the accepted texts, or None if the requirement is no equality of texts."""
+    """Return the strings that the requirement accepts; None unless it tests string equality."""
     sign, *words = requirement.split() or [""]
     if sign == OR:
         return words[::2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column tests of providers and host trees for a request group."""
+"""Tests of providers and host trees for a request group, as columns."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from scheduler_svc.core.table.trees import TreeColumns
 
 
 def has_properties(providers: ProviderColumns, group: RequestGroup) -> Column:
-    """Return a mask of the providers with the group's required, and without its forbidden, traits and aggregates."""
+    """Return a mask of the providers whose traits and aggregates the group accepts."""
     column = providers.has_all(group.required) & ~providers.has_any(group.forbidden)
     for choice in group.any_of:
         column &= providers.has_any(choice)
@@ -24,7 +24,7 @@ def has_properties(providers: ProviderColumns, group: RequestGroup) -> Column:
 
 
 def can_serve_alone(providers: ProviderColumns, group: RequestGroup) -> Column:
-    """Return a mask of the providers that satisfy ``has_properties`` and can allocate all amounts of the group."""
+    """Return a mask of the providers that pass ``has_properties`` and can allocate all amounts of the group."""
     column = has_properties(providers, group)
     for resource_class, amount in group.resources.items():
         column &= providers.can_allocate(resource_class, amount)
@@ -32,7 +32,10 @@ def can_serve_alone(providers: ProviderColumns, group: RequestGroup) -> Column:
 
 
 def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: bool) -> Column:
-    """Return a mask of the hosts that can serve a suffixed group ``times`` times, ``isolated`` by other providers."""
+    """Return a mask of the hosts that can serve a suffixed group ``times`` times.
+
+    With ``isolated``, each time needs a different provider.
+    """
 
     def count(providers: ProviderColumns) -> IntColumn:
         units = [providers.units(name, amount) for name, amount in group.resources.items()]
@@ -46,7 +49,7 @@ def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: 
 
 
 def could_use(providers: ProviderColumns, groups: Sequence[RequestGroup]) -> Column:
-    """Return a mask of the providers that one of these groups could use for anything."""
+    """Return a mask of the providers that could serve a group, or part of the unsuffixed group."""
     column = np.zeros(providers.size, np.bool_)
     for group in groups:
         if group.suffix:
@@ -58,7 +61,10 @@ def could_use(providers: ProviderColumns, groups: Sequence[RequestGroup]) -> Col
 
 
 def could_serve_unsuffixed(trees: TreeColumns, group: RequestGroup) -> Column:
-    """Return a mask of the hosts that pass each condition of an unsuffixed group; sufficient only without a tree."""
+    """Return a mask of the hosts that pass each condition of an unsuffixed group.
+
+    Sufficient only for flat hosts: in a tree, no provider may pass all conditions together.
+    """
     hosts = trees.hosts
     column = np.ones(hosts.size, np.bool_)
 
@@ -75,7 +81,7 @@ def could_serve_unsuffixed(trees: TreeColumns, group: RequestGroup) -> Column:
     for names in group.member_of:
         column &= trees.any(ProviderColumns.members, names)
     if group.forbidden_aggregates:
-        column &= ~hosts.members(group.forbidden_aggregates)  # the root's aggregates exclude its whole tree
+        column &= ~hosts.members(group.forbidden_aggregates)  # the root's aggregates exclude the whole tree
     if group.in_tree is not None:
         column &= trees.containing(group.in_tree)
     return column

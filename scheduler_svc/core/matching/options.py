@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FilterOptions:
-    """Options with Nova's meanings and defaults."""
+    """Filter options with Nova's meanings and defaults."""
 
     metrics: tuple[str, ...] = ()  # metrics that hosts must report
     max_io_ops_per_host: int = 8
     max_instances_per_host: int = 50
-    default_architecture: str = ""  # empty: none
+    default_architecture: str = ""  # for images without an architecture; empty: not checked
     isolated_images: frozenset[str] = frozenset()
     isolated_hosts: tuple[str, ...] = ()
     restrict_isolated_hosts: bool = True
-    properties_namespace: str = ""  # empty: all properties
+    properties_namespace: str = ""  # prefix of the image properties to match; empty: all properties
     properties_separator: str = "."
 
 

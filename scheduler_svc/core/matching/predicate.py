@@ -12,7 +12,7 @@ from scheduler_svc.core.table.view import View
 
 
 class HostPredicate(NamedTuple):
-    """One test of a filter: a mask of the rows that pass, and the reason for rejecting the others."""
+    """Test of a filter: a mask of the passing rows, and the reason for rejecting the others."""
 
     reason: str
     passes: Column
@@ -20,21 +20,21 @@ class HostPredicate(NamedTuple):
 
 # Yields one HostPredicate per test that the request needs.
 Predicates = Callable[[View, SchedulingRequest], Iterable[HostPredicate]]
-# The same for filters that examine one host at a time; the column masks the rows that passed all previous filters.
+# Predicates of filters that examine hosts one by one. The column masks the rows that passed all previous filters.
 PerHostPredicates = Callable[[View, SchedulingRequest, Column], Iterable[HostPredicate]]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter by its configured name."""
+    """Filter with its configured name."""
 
     name: str
     predicates: Predicates
     reads: Reads = field(default_factory=dict)  #: host state keys that the predicates may read
-    per_host: PerHostPredicates | None = None  #: called instead of ``predicates`` if set
-    #: Instances that each row takes, if one changes what the filter reads.
+    per_host: PerHostPredicates | None = None  #: called instead of ``predicates``, if set
+    #: How many instances each row takes, if placing an instance changes what the filter reads.
     remaining_instances: Callable[[View, SchedulingRequest], FloatColumn] | None = None
-    #: Live claims that each row may have, which the claim script checks again.
+    #: How many live claims each row may have; the claim script checks it again.
     claim_limit: Callable[[View, SchedulingRequest], FloatColumn] | None = None
-    reasons: Sequence[str] = ()  #: reasons of the predicates; {} stands for a name from the request
-    in_every_scope: bool = False  #: whether it applies to requests of any FilterScope
+    reasons: Sequence[str] = ()  #: reasons of all predicates; {} stands for a name from the request
+    in_every_scope: bool = False  #: whether the filter applies to requests of every FilterScope

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Excludes aggregates reserved for requests with certain traits: Nova's isolate_aggregates."""
+"""Prefilter that excludes aggregates reserved for requests with certain traits: Nova's isolate_aggregates."""
 
 from dataclasses import replace
 
@@ -13,11 +13,11 @@ REQUIRED = "required"
 
 
 def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
-    """Forbid aggregates whose metadata requires a trait that the request does not."""
+    """Forbid the aggregates whose metadata requires a trait that the request does not require."""
     isolated = aggregates.get_or_compute(NAME, lambda: _isolated_aggregates(aggregates))
     if not isolated:
         return request
-    own = {*request.required_traits, *request.root_required}  # traits for the root provider
+    own = {*request.required_traits, *request.root_required}  # traits required of the root provider
     requested = own.union(*(group.required for group in request.groups))
     forbidden = tuple(name for name, traits in isolated.items() if not traits <= requested)
     return replace(request, forbidden_aggregates=(*request.forbidden_aggregates, *forbidden)) if forbidden else request

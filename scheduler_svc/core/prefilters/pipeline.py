@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefilters in order, and their application to a request."""
+"""Order of the prefilters, and their application to a request."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,21 +18,21 @@ def build(options: PrefilterOptions = DEFAULTS) -> Sequence[Prefilter]:
 
 
 def _available(options: PrefilterOptions) -> Sequence[tuple[bool, Prefilter]]:
-    """Return (enabled, prefilter) of all prefilters.
+    """Return (enabled, prefilter) for all prefilters, in order.
 
-    Four of Nova's fourteen are not needed: compute_status_filter (the table knows disabled hosts),
-    routed_networks_filter and owner_nova_filter (filters check segments and trait), remote_managed_ports_filter
-    (request conversion handles ports).
+    Four of Nova's fourteen are not needed. The table knows disabled hosts (compute_status_filter), filters check
+    segments and the trait (routed_networks_filter, owner_nova_filter), and the request's conversion handles ports
+    (remote_managed_ports_filter).
     """
     return (
-        # First: may exclude most hosts.
+        # First, because it may exclude most hosts.
         (options.limit_tenants, tenant_aggregates.build(options)),
         (options.default_zone is not None, zone_aggregates.build(options)),
         (options.image_types, traits.IMAGE_TYPE),
-        # Checks the original request, so before other prefilters add traits.
+        # Before all prefilters that add traits, because it checks the original request.
         (options.isolated_aggregates, isolated_aggregates.PREFILTER),
         (options.image_metadata, traits.IMAGE_METADATA),
-        # One key lookup each.
+        # These look up one key each.
         (options.accelerators, traits.ACCELERATORS),
         (True, traits.PACKED_VIRTQUEUE),
         (True, traits.EPHEMERAL_ENCRYPTION),
@@ -45,7 +45,7 @@ NAMES = tuple(prefilter.name for _, prefilter in _available(DEFAULTS))
 
 
 def run(prefilters: Sequence[Prefilter], request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
-    """Apply the prefilters to a server's request, which records their additions. Raises NoValidHost, InvalidSpec."""
+    """Apply the prefilters to a server's request and record their additions. Raises NoValidHost, InvalidSpec."""
     if request.service != COMPUTE:
         return request
     added: dict[str, Mapping[str, list[object]]] = {}

@@ -13,11 +13,11 @@ Rewrite = Callable[[SchedulingRequest, AggregateView], SchedulingRequest]
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """A prefilter by its Nova name. ``rewrite`` returns the same object if nothing changes.
+    """Prefilter under its Nova name. ``rewrite`` returns the same object if nothing changes.
 
-    It raises NoValidHost or InvalidSpec if no host can match.
+    ``rewrite`` raises NoValidHost or InvalidSpec if no host can match.
     """
 
     name: str
     rewrite: Rewrite
-    reads: Reads = field(default_factory=dict)  # host state keys that it reads
+    reads: Reads = field(default_factory=dict)  # host state keys that ``rewrite`` reads

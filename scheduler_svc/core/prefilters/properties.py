@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of flavor or image: extra spec ``hw:KEY`` and image property ``hw_KEY``."""
+"""Settings from the flavor's extra spec ``hw:KEY`` or the image property ``hw_KEY``."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,13 +11,13 @@ from scheduler_svc.core.request import SchedulingRequest
 
 
 def read_text(request: SchedulingRequest, key: str) -> str | None:
-    """Return a setting or None; raises InvalidSpec if flavor and image differ."""
+    """Return a setting, or None. Raises InvalidSpec if flavor and image differ."""
     text: str | None = _read(request, key, lambda value: value or None)
     return text
 
 
 def read_flag(request: SchedulingRequest, key: str) -> bool:
-    """Return a boolean setting, default False; raises InvalidSpec if flavor and image differ."""
+    """Return a boolean setting, False by default. Raises InvalidSpec if flavor and image differ."""
     return bool(_read(request, key, strutils.bool_from_string))
 
 

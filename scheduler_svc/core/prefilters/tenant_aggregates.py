@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Restricts a project to the aggregates that name it, if any: Nova's require_tenant_aggregate."""
+"""Prefilter that restricts a project to the aggregates that name it: Nova's require_tenant_aggregate."""
 
 from dataclasses import replace
 
@@ -11,11 +11,11 @@ from scheduler_svc.core.table.aggregates import READS, AggregateView
 
 NAME = "require_tenant_aggregate"
 REFUSAL = "no aggregate for project"
-KEY = "filter_tenant_id"  # prefix of keys, each with one project
+KEY = "filter_tenant_id"  # key prefix; each key names one project
 
 
 def build(options: PrefilterOptions) -> Prefilter:
-    """Build the prefilter; depending on the options, it rejects projects without an aggregate."""
+    """Build the prefilter. With ``options.tenants_need_aggregate``, it refuses projects without an aggregate."""
 
     def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
         names = aggregates.get_or_compute(NAME, lambda: _by_project(aggregates)).get(request.project)

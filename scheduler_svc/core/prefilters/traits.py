@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requires root provider traits for flavor and image settings: Nova's prefilters of images and devices."""
+"""Prefilters that require traits of the root provider, as Nova's prefilters of images and devices do."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from scheduler_svc.core.table.aggregates import AggregateView
 
 ENCRYPTION = "COMPUTE_EPHEMERAL_ENCRYPTION"
 TPM_SECRET = "COMPUTE_SECURITY_TPM_SECRET_SECURITY"  # noqa: S105 - the name of a trait
-# Image property -> prefix of its values' traits.
+# Image property -> prefix of the trait for its value.
 PREFIXES: Mapping[str, str] = {
     "hw_cdrom_bus": "COMPUTE_STORAGE_BUS",
     "hw_disk_bus": "COMPUTE_STORAGE_BUS",
@@ -44,14 +44,17 @@ def _build(name: str, find_traits: Callable[[SchedulingRequest], Sequence[str]])
 
 
 def _of_disk_format(request: SchedulingRequest) -> Sequence[str]:
-    """Return the trait of the image's disk format, if standard. Volumes have no format."""
+    """Return the standard trait of the image's disk format. Without a format (volumes), require none."""
     disk_format = request.image.get("disk_format")
     trait = f"COMPUTE_IMAGE_TYPE_{disk_format.upper()}" if isinstance(disk_format, str) else ""
     return [trait] if find_standard_trait(trait) else []
 
 
 def _of_image_properties(request: SchedulingRequest) -> Sequence[str]:
-    """Return the trait of each property value; none at all if any value lacks one, as in Nova."""
+    """Return the trait of each property value.
+
+    Like Nova, return none if any value lacks a standard trait.
+    """
     properties = request.image.get("properties", {})
     traits = [
         f"{prefix}_{str(properties[key]).replace('-', '_').upper()}"
@@ -69,7 +72,7 @@ def _of_encryption(request: SchedulingRequest) -> Sequence[str]:
 
 
 def _of_tpm_secrets(request: SchedulingRequest) -> Sequence[str]:
-    """Return the trait of the flavor's TPM secret security (default "user"), for guests with a TPM."""
+    """Return the trait of the flavor's TPM secret security (default "user") if the guest has a TPM."""
     if read_text(request, "tpm_version") is None:
         return []
     return [_trait_of("tpm_secret_security", TPM_SECRET, request.extra_specs.get("hw:tpm_secret_security") or "user")]

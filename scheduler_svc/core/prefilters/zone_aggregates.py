@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requires the aggregates of the requested availability zone: Nova's map_az_to_placement_aggregate."""
+"""Prefilter for the aggregates of the requested availability zone: Nova's map_az_to_placement_aggregate."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ UNKNOWN_ZONE = "unknown availability zone {!r}: no aggregate has it"
 
 
 def build(options: PrefilterOptions) -> Prefilter:
-    """Build the prefilter; it rejects a zone without aggregates, except the default zone, which adds no condition."""
+    """Build the prefilter. It refuses zones without aggregates, except the default zone, which adds no condition."""
 
     def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
         zone = request.availability_zone

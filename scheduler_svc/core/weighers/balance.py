@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts whose free shares of CPU and memory become more equal, so that neither is stranded.
+"""Weigher that prefers hosts whose free shares of CPU and memory become more equal.
 
-The imbalance of a host is the difference of the two shares. The weight is the change of the imbalance, not the
-imbalance afterwards: an instance that affects two hosts alike does not prefer the balanced one. Kubernetes scores the
-result (NodeResourcesBalancedAllocation). See ADR 0295.
+Equal shares strand neither CPU nor memory. The imbalance of a host is the difference between the two shares. The weight
+is how much an instance decreases the imbalance, not the imbalance that it leaves: of two hosts that it affects alike,
+the balanced one is not preferred. Kubernetes scores what is left (NodeResourcesBalancedAllocation). See ADR 0295.
 """
 
 import numpy as np
@@ -17,11 +17,11 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return the decrease of the imbalance by one instance; None unless the request takes both classes."""
+    """Return how much an instance decreases the imbalance; None unless the request uses both classes."""
     if not total_resources(request).keys() >= {VCPU, MEMORY_MB}:
         return None
     imbalance, change = _imbalances(view, request)
-    left = np.subtract(imbalance, change, out=change)  # in place: allocation costs as much as the arithmetic
+    left = np.subtract(imbalance, change, out=change)  # in place, because allocation costs as much as the arithmetic
     decrease = np.abs(imbalance, out=imbalance)
     decrease -= np.abs(left, out=left)
     return decrease
@@ -36,7 +36,7 @@ def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn
 def _imbalances(
     view: View, request: SchedulingRequest, rows: Rows | slice = slice(None)
 ) -> tuple[FloatColumn, FloatColumn]:
-    """Return new columns: imbalance of ``rows``, and the part removed by one instance."""
+    """Return, as new columns, the imbalance of ``rows`` and the part that one instance removes."""
     trees, amounts = view.trees, total_resources(request)
     cpu_share, memory_share = trees.unit_share(VCPU)[rows], trees.unit_share(MEMORY_MB)[rows]
     imbalance = trees.free(VCPU)[rows] * cpu_share
@@ -50,5 +50,5 @@ WEIGHER = Weigher(
     "BalanceWeigher",
     raw,
     reads={"compute": frozenset({"inventories", "used"})},
-    row_steps=row_steps,  # the effect of another instance differs between hosts
+    row_steps=row_steps,  # an instance changes the imbalance of each host differently
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts in the source partition or cell of a move, where moves are cheaper."""
+"""Weigher that prefers hosts in the source partition or cell, where moves are cheaper."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return 1 for rows in the source cell or partition, -1 for others; None if the request is no move."""
+    """Return 1 for rows in the source cell or partition, else -1; None without a move."""
     if request.source_cell is not None:
         return np.where(view.state_is(NAMESPACE, CELL, request.source_cell), 1.0, -1.0)
     if request.source_partition is None:

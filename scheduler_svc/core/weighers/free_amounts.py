@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts with more free memory, CPUs or disk; with a negative multiplier, less."""
+"""Weighers that prefer hosts with more free memory, CPUs or disk; with a negative multiplier, with less."""
 
 from os_resource_classes import DISK_GB, MEMORY_MB, VCPU
 

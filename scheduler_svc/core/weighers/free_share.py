@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts with larger free shares of CPU and memory; with a negative multiplier, smaller ones.
+"""Weigher that prefers hosts with larger free shares of CPU and memory.
 
-As in Kubernetes (NodeResourcesLeastAllocated), equal servers are spread evenly over equal hosts, and over unequal hosts
-in proportion to size. Weighing free amounts would fill the largest host first. See ADR 0295.
+A negative multiplier prefers smaller shares. As in Kubernetes (NodeResourcesLeastAllocated), equal servers spread
+evenly over equal hosts, and over unequal hosts in proportion to their size. Weighing free amounts would fill the
+largest host first. See ADR 0295.
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ CLASSES = (VCPU, MEMORY_MB)
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn:
-    """Return each tree's sum of free shares after one instance."""
+    """Return the sum of each tree's free shares after one more instance."""
     left = np.zeros(view.size, np.float64)
     for resource_class, amount in _weighed_amounts(request).items():
         share = view.trees.free(resource_class) - amount
@@ -29,7 +30,7 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn:
 
 
 def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
-    """Return the change of the sum by a further instance, per row."""
+    """Return how much a further instance changes each row's sum."""
     shares = np.zeros(len(rows), np.float64)
     for resource_class, amount in _weighed_amounts(request).items():
         shares += amount * view.trees.unit_share(resource_class)[rows]
@@ -37,7 +38,7 @@ def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn
 
 
 def _weighed_amounts(request: SchedulingRequest) -> Amounts:
-    """Return the amounts of CPU and memory, or all amounts if the request takes neither."""
+    """Return the amounts of CPU and memory, or all amounts if the request uses neither."""
     amounts = total_resources(request)
     if amounts.keys().isdisjoint(CLASSES):
         return amounts
@@ -48,6 +49,6 @@ WEIGHER = Weigher(
     "FreeShareWeigher",
     raw,
     reads={"compute": frozenset({"inventories", "used"})},
-    row_steps=row_steps,  # the effect of another instance differs between hosts
+    row_steps=row_steps,  # an instance takes a different share of each host
     floor=0.0,
 )

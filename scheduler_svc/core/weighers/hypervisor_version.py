@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts with a newer hypervisor by reported version number; 0 if not reported."""
+"""Weigher that prefers hosts with a newer hypervisor version; 0 if not reported."""
 
 import numpy as np
 

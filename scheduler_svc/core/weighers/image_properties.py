@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs hosts by their instances with the request's image properties, one reported metric per value."""
+"""Weigher of instances with the request's image properties. Hosts report one metric per property value."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ NAME = "ImagePropertiesWeigher"
 
 
 def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
-    weights = options.image_properties  # property -> weight of each instance with the same value
+    weights = options.image_properties  # image property -> weight of each instance with the same value
     if not weights:
         return None
     families = {name: f"{reported.IMAGE}{name}=" for name in weights}
@@ -24,7 +24,7 @@ def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
         return {f"{families[name]}{properties[name]}": weights[name] for name in families if name in properties}
 
     def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-        """Return the weighted count of matching instances; an instance counts once per matching property."""
+        """Return the weighted count of matching instances. An instance counts once per matching property."""
         metrics = weighted_metrics(request)
         if not metrics:
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs hosts by the sum of ratio * metric: Nova's MetricsWeigher."""
+"""Weigher of reported metrics, summed as ratio * metric: Nova's MetricsWeigher."""
 
 import numpy as np
 
@@ -19,11 +19,11 @@ def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
     keys = {f"metrics.{name}": ratio for name, ratio in weights.ratios.items()}
 
     def raw(view: View, request: SchedulingRequest) -> FloatColumn:
-        """Return the weighted sum of each row, ``unavailable`` if one of its metrics is missing."""
+        """Return the weighted sum of each row; ``unavailable`` if any of its metrics is missing."""
         values = np.zeros(view.size, np.float64)
         for key, ratio in keys.items():
             values += ratio * view.state("compute", key)
         return np.where(np.isnan(values), weights.unavailable, values)
 
-    # No step: an instance's effect on metrics is unknown.
+    # Without a step, because an instance's effect on the metrics is unknown.
     return Weigher(NAME, raw, reads={"compute": frozenset(keys)})

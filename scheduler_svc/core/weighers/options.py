@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class MetricWeights:
-    """A host's weight is the sum of ratio * metric, or ``unavailable`` if any metric is missing."""
+    """Ratios of metrics.
+
+    A host's weight is the sum of ratio * metric, or ``unavailable`` if any metric is missing.
+    """
 
     ratios: Mapping[str, float] = field(default_factory=dict)
     unavailable: float = -10000.0
@@ -18,8 +21,9 @@ class WeigherOptions:
     """Options of all weighers."""
 
     metrics: MetricWeights = MetricWeights()
-    image_properties: Mapping[str, float] = field(default_factory=dict)  # weight by property
-    reported_devices: bool = False  # PCIWeigher counts the devices in documents of compute nodes, not in provider trees
+    image_properties: Mapping[str, float] = field(default_factory=dict)  # image property -> weight
+    # Whether PCIWeigher counts the devices in documents of compute nodes instead of those in provider trees.
+    reported_devices: bool = False
 
 
 DEFAULTS = WeigherOptions()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts with few free PCI devices, to keep devices for requests that need them."""
+"""Weigher that prefers hosts with few free PCI devices, to keep devices for requests that need them."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from scheduler_svc.core.weighers.options import DEFAULTS, WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 
 NAME = "PCIWeigher"
-PREFIX = "CUSTOM_PCI_"  # prefix of device resource classes
-MAX_DEVICES = 100.0  # cap on the count of free devices, as in Nova
+PREFIX = "CUSTOM_PCI_"  # prefix of resource classes of devices
+MAX_DEVICES = 100.0  # limit of the count of free devices, as in Nova
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return 100 minus the free devices of each tree, at least 1; None without any devices."""
+    """Return 100 minus each tree's free devices, at least 1; None if there never were devices."""
     classes = [name for name in view.trees.classes if name.startswith(PREFIX)]
     if not classes:
         return None
@@ -36,9 +36,9 @@ def step(request: SchedulingRequest) -> float:
 
 
 def build(options: WeigherOptions = DEFAULTS) -> Weigher:
-    """Build the weigher of provider trees, or of the devices that compute nodes report.
+    """Build the weigher of devices in provider trees, or of devices that compute nodes report.
 
-    Reported devices count whether or not they are in a provider tree ([pci] report_in_placement), as in Nova.
+    As in Nova, reported devices count whether or not they are in a provider tree ([pci] report_in_placement).
     """
     if options.reported_devices:
         return Weigher(NAME, raw_of_reports, step, {NAMESPACE: frozenset({FREE_PCI_DEVICES})})

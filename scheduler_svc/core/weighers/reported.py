@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs hosts by reported counts: instances, running builds and moves, failed builds."""
+"""Weighers of reported counts: instances, running builds and moves, failed builds."""
 
 import numpy as np
 
@@ -30,5 +30,5 @@ def _build(name: str, key: str, *, adds_one: bool = True, sign: int = 1, floor: 
 
 INSTANCES_WEIGHER = _build("NumInstancesWeigher", INSTANCES)
 IO_OPS_WEIGHER = _build("IoOpsWeigher", IO_OPS, floor=0.0)
-# The multiplier is the penalty per failure since the last successful build; new instances are expected to succeed.
+# The multiplier is the penalty per failure since the last successful build. New instances are expected to succeed.
 BUILD_FAILURE_WEIGHER = _build("BuildFailureWeigher", FAILED_BUILDS, adds_one=False, sign=-1)

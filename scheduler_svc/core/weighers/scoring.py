@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host scores: weighted sum of all weighers.
+"""Host scores: weighted sums of all weighers, as in Nova (nova/weights.py).
 
-score = sum over weighers of multiplier * (raw - least) / (most - least), with bounds over the hosts that passed the
-filters; ``least`` is the weigher's floor, if any. As in Nova (nova/weights.py).
+score = sum over weighers of multiplier * (raw - least) / (most - least). The bounds are those of the hosts that passed
+the filters, except that ``least`` is the weigher's floor if it has one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,9 +30,9 @@ Multiplier = float | FloatColumn
 _IS_MEASURED = measured_decisions()
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity: used as a cache key
+@dataclass(frozen=True, eq=False)  # compared by identity, as a cache key
 class WeigherSet:
-    """Weighers with configured multipliers, which aggregates may override."""
+    """Weighers with their configured multipliers, which aggregates may override."""
 
     pairs: tuple[tuple[Weigher, float], ...]
 
@@ -46,7 +46,7 @@ class WeigherSet:
         return union([overridden, *(weigher.reads for weigher, _ in self.pairs)])
 
     def effective_multipliers(self, view: View) -> list[tuple[Weigher, Multiplier]]:
-        """Return the weighers that affect any host, with one multiplier or one per row."""
+        """Return the weighers that affect any host, each with its multiplier: one number, or one per row."""
         aggregates = view.aggregates
 
         def compute() -> list[tuple[Weigher, Multiplier]]:
@@ -76,7 +76,7 @@ def build(
         allowed = ", ".join(built_in.WEIGHER_NAMES)
         raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; allowed: {allowed}")
     available = [*_built_in(options), *plugins]
-    # Keep multiplier 0 if aggregates may override it.
+    # A multiplier of 0 matters if aggregates may override it.
     pairs = ((weigher, configured[weigher.name]) for weigher in available if weigher.name in configured)
     return WeigherSet(tuple((weigher, multiplier) for weigher, multiplier in pairs if multiplier or weigher.option))
 
@@ -93,7 +93,7 @@ def _built_in(options: WeigherOptions) -> Iterator[Weigher]:
 class RowSteps:
     """Steps of a weigher whose effect differs between hosts, computed on demand.
 
-    ``raw`` returns them for rows of the view; ``rows`` are the survivors' rows, None: all.
+    ``raw`` returns the steps for rows of the view. ``rows`` are the survivors' rows; None means all rows.
     """
 
     raw: Callable[[Rows], FloatColumn]
@@ -102,7 +102,7 @@ class RowSteps:
     span: float
 
     def scaled(self, indexes: Rows) -> FloatColumn:
-        """Return the changes of these survivors' scores."""
+        """Return how much an instance changes the scores of these survivors."""
         steps = self.raw(indexes if self.rows is None else self.rows[indexes])
         unit = max(self.span, float(np.abs(steps).max(initial=0.0))) or 1.0
         return steps * ((self.multiplier if isinstance(self.multiplier, float) else self.multiplier[indexes]) / unit)
@@ -113,11 +113,11 @@ class HostScores:
     """Scores of the survivors in order, and each weigher's part.
 
     The bounds stay fixed while one request's instances are placed. If hosts differ by less than one instance, the span
-    is the size of an instance, as after the first placement, so that equal hosts are filled evenly.
+    is the size of an instance, as it will be after the first placement, so that equal hosts fill evenly.
     """
 
     values: FloatColumn
-    step: Multiplier  # change of a host's score per instance, one number or one per survivor
+    step: Multiplier  # change of a host's score per instance: one number, or one per survivor
     parts: Mapping[str, FloatColumn]
     row_steps: Sequence[RowSteps] = ()
 
@@ -131,7 +131,7 @@ class HostScores:
 def score(
     weighers: WeigherSet, view: View, request: SchedulingRequest, rows: npt.NDArray[np.intp] | None
 ) -> HostScores:
-    """Score ``rows``, at least one (None: all rows of the view). Raises BuiltInFailed and PluginFailed."""
+    """Score at least one row (None: all rows of the view). Raises BuiltInFailed and PluginFailed."""
     values: FloatColumn | None = None
     step: Multiplier = 0.0
     parts: dict[str, FloatColumn] = {}
@@ -142,7 +142,7 @@ def score(
             laps.begin()
         try:
             raw = _raw_values(weigher, view, request, rows)
-        except errors.GanttError:  # a plugin failed
+        except errors.GanttError:  # only plugins raise GanttError
             raise
         except Exception as error:
             raise BuiltInFailed(WEIGHER, weigher.name, _repeat(weigher, request)) from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs hosts by members of the request's server group, for the soft policies."""
+"""Weighers of the members of the request's server group, for the soft policies."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts in the location (such as a rack) of the requested volumes' storage pools."""
+"""Weigher that prefers hosts in the location, such as a rack, of the requested volumes' pools."""
 
 import functools
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
 NAMESPACE = "volume"
-LOCATION = "location"  # key in pools' documents and hosts' facts
+LOCATION = "location"  # key in documents of pools, and in facts of hosts
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return the number of volumes in each row's location; None if no volume has a known one."""
+    """Return the number of volumes in each row's location; None if no volume's location is known."""
     pools = [pool for volume in request.volumes if (pool := _pool(request, volume))]
     if not pools:
         return None
