@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Namespaces of host state, each with a writer and a document schema."""
+"""Namespaces of host state, each with its only writer and its document schema."""

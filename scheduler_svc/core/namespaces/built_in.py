@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Namespaces of every deployment; see docs/host-state.md."""
+"""Namespaces that every deployment has; see docs/host-state.md."""
 
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.namespaces.namespace import Namespace, object_schema
 
-SCHEDULER = "gantt-scheduler"  # writer of namespaces that no RPC caller writes directly
+SCHEDULER = "gantt-scheduler"  # writer of namespaces that RPC callers do not write directly
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _AMOUNT = {"type": "number", "minimum": 0}
 
-# Host aggregate, as in Nova, of service hosts, nodes and other providers. A deleted one has key "deleted".
+# Nova's host aggregate, with service hosts, nodes and other providers. A deleted aggregate has the key "deleted".
 AGGREGATE = object_schema(
     {
         "name": _TEXT,
@@ -23,7 +23,7 @@ AGGREGATE = object_schema(
     required=["hosts"],
 )
 
-# Storage pool, as reported by Cinder's back ends, which add many keys of their own.
+# Storage pool as reported by Cinder's back ends, which add many keys of their own.
 VOLUME = object_schema(
     {
         "service_host": _TEXT,
@@ -44,7 +44,7 @@ VOLUME = object_schema(
     is_open=True,
 )
 
-# Networks that reach a host. Mechanism drivers may add keys.
+# Networks that a host is connected to. Mechanism drivers may add keys.
 NETWORK = object_schema(
     {
         "physnets": _TEXTS,
@@ -55,16 +55,16 @@ NETWORK = object_schema(
     is_open=True,
 )
 
-# Custom trait or resource class by name; it exists even if no provider has it.
+# Custom trait or resource class. Its document keeps the name defined while no provider uses it.
 VOCABULARY = object_schema({"changed_ms": {"type": "integer", "minimum": 0}})
 
-# By partition: epoch up to which no write of Placement API clients is missing.
+# Document per partition. Up to this epoch, no write of Placement API clients is missing.
 PLACEMENT = object_schema({"acknowledged_epoch": {"type": "integer", "minimum": 0}}, required=["acknowledged_epoch"])
 
 _SIZE = {"type": "integer", "minimum": 0, "maximum": MAX_AMOUNT}
 _PAIRS = {"type": "object", "additionalProperties": {"type": "string", "maxLength": 1024}, "maxProperties": 256}
 
-# Flavor or image for clients without a catalog file; see rpcapi.spec_builder.catalog_documents.
+# Flavors and images for clients without a catalog file; see rpcapi.spec_builder.catalog_documents.
 FLAVOR = object_schema(
     {"name": _TEXT, "vcpus": _SIZE, "memory_mb": _SIZE, "disk_gb": _SIZE, "extra_specs": _PAIRS},
     required=["name", "vcpus", "memory_mb", "disk_gb"],
@@ -73,7 +73,7 @@ IMAGE = object_schema(
     {"name": _TEXT, "id": _TEXT, "disk_format": _TEXT, "properties": _PAIRS, "min_ram_mb": _SIZE, "min_disk_gb": _SIZE},
     required=["name", "id"],
 )
-# Server group, made once; see rpcapi.objects.ServerGroup. ``is_implicit``: made by the first request that named it.
+# Server group; see rpcapi.objects.ServerGroup. ``is_implicit``: created by the first request that named the group.
 SERVER_GROUP = object_schema(
     {
         "name": {"type": "string", "maxLength": 255},
@@ -88,7 +88,7 @@ SERVER_GROUP = object_schema(
 
 
 def build() -> list[Namespace]:
-    """Return all built-in namespaces. Documents of ``compute`` and ``service`` are validated when reported."""
+    """Return the built-in namespaces. Reports are validated elsewhere: ``compute`` and ``service`` have no schema."""
     return [
         Namespace("compute", "gantt-compute"),
         Namespace("service", "gantt"),

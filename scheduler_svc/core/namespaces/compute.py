@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types and bounds of reported facts, metrics and NUMA cells that built-in filters and weighers read.
+"""Types and bounds of the facts, metrics and NUMA cells that built-in filters and weighers read.
 
-Checked before storage, because a filter reads all hosts at once and one bad value would make it fail.
+Reports are checked before storage: a filter reads all hosts at once, and one bad value would make it fail.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from rpcapi.resources.numa import cpu_sets
 from rpcapi.resources.query import MAX_NUMBER
 
 MAX_TEXT = 255  # characters
-MAX_DEPTH = 16  # nesting of lists and objects in a fact without a declared type
+MAX_DEPTH = 16  # nesting of lists and objects in a fact without a type of its own
 MAX_VERSION = 2**31 - 1  # as in Nova's database
 MAX_ADDRESS_BITS = 128
 MAX_PAGE_KB = 2**30
@@ -21,7 +21,7 @@ MAX_THREADS = 64  # CPUs per core
 
 
 class ValueType(NamedTuple):
-    """Type of a reported value: description for errors, and test."""
+    """Type of a reported value: its description for error messages, and its test."""
 
     allowed: str
     is_valid: Callable[[Any], bool]
@@ -67,7 +67,7 @@ def mapping(key: ValueType, value_type: ValueType) -> ValueType:
 
 
 def record(fields: Mapping[str, ValueType], *, required: bool = False) -> ValueType:
-    """JSON objects whose named fields have these types; further fields are like any fact."""
+    """Return the type of JSON objects with these fields. Other fields may have any fact."""
     described = ", ".join(f"{name}: {field.allowed}" for name, field in fields.items())
     return ValueType(
         f"an object with {described}",
@@ -104,10 +104,10 @@ _COUNT = integer(0, MAX_NUMBER)
 _CPU = integer(0, cpu_sets.MAX_CPU)
 _CPU_SET = ValueType("a list of CPUs such as '0-3,8'", _is_cpu_set)
 _PAGE_SIZE = ValueType("page size in kB", _is_page_size)
-# Type of facts that a flavor, a query or a plugin may name.
+# Type of facts that only a flavor, a query or a plugin may name.
 ANY_FACT = ValueType(f"JSON of at most {MAX_DEPTH} levels, with numbers up to {MAX_NUMBER}", _is_plain)
 METRIC = _NUMBER
-# Facts read by built-in filters and weighers; null means not reported.
+# Facts that built-in filters and weighers read. Null means not reported.
 FACTS: Mapping[str, ValueType] = {
     "hypervisor_type": text(),
     "hypervisor_version": integer(0, MAX_VERSION),
@@ -115,7 +115,7 @@ FACTS: Mapping[str, ValueType] = {
     "cpu_info": record({"maxphysaddr": record({"bits": integer(0, MAX_ADDRESS_BITS)})}),
     "location": text(),
 }
-# NUMA cell, as in rpcapi.resources.numa.cells.HostCell.as_dict.
+# NUMA cell; see rpcapi.resources.numa.cells.HostCell.as_dict.
 CELL = record(
     {
         "id": _CPU,
@@ -132,7 +132,7 @@ CELL = record(
 
 
 def refuse_facts(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts of a wrong type, each with a description of the right one."""
+    """Return the invalid facts by name, each with a description of the allowed type."""
     return {
         name: kind.allowed
         for name, value in facts.items()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of compute nodes that another system reports: the keys that the table, filters and weighers read.
+"""Keys of the documents of compute nodes that another system reports.
 
-They make an API-owned provider a host. The writer's package declares the namespace with its schema.
+Such a document makes an API-owned provider a host. The writer's package declares the namespace with its schema.
 """
 
-NAMESPACE = "compute_node"  # has a document per compute node, named like its provider
+NAMESPACE = "compute_node"  # one document per compute node, named like its provider
 SERVICE_HOST = "service_host"
 NODE = "node"
 CELL = "cell"
-HOST_KEYS = frozenset({"facts", "metrics", "host_ip"})  # keys that an agent would report
+HOST_KEYS = frozenset({"facts", "metrics", "host_ip"})  # keys that an agent would report for a host of its own
 FREE_PCI_DEVICES = "free_pci_devices"

@@ -12,16 +12,19 @@ from rpcapi import errors
 
 Schema = Mapping[str, Any]
 
-SHOWN = 100  # characters shown from each end of a validation message, which may quote the whole document
+SHOWN = 100  # characters to keep from each end of a validation message, which may quote the whole document
 
 
 def object_schema(properties: Schema, required: Sequence[str] = (), *, is_open: bool = False) -> Schema:
-    """Return the schema of objects with these properties, and no others unless it ``is_open``."""
+    """Return the schema of objects with these properties. Only an open schema allows others."""
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": is_open}
 
 
 class Namespace:
-    """A namespace. ``schema`` is a JSON Schema (draft 2020-12); None: documents are validated elsewhere."""
+    """Namespace of host state documents.
+
+    ``schema`` is a JSON Schema (draft 2020-12). None means that documents are validated elsewhere.
+    """
 
     def __init__(self, name: str, writer: str, schema: Schema | None = None) -> None:
         """Raise ValueError if the schema is invalid or refers to another file."""
@@ -34,7 +37,7 @@ class Namespace:
             raise errors.WriterRefused(writer=writer, namespace=self.name, declared=self.writer)
 
     def check_document(self, name: str, document: Mapping[str, Any]) -> None:
-        """Raise InvalidHostState if ``document``, of host ``name``, violates the schema."""
+        """Raise InvalidHostState if the ``document`` of host ``name`` violates the schema."""
         if self._validator is None:
             return
         try:

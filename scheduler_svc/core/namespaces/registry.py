@@ -7,11 +7,11 @@ from rpcapi import errors
 from scheduler_svc.core.namespaces import built_in
 from scheduler_svc.core.namespaces.namespace import Namespace
 
-COMPOSED = ("compute", "service")  # documents composed by the store from reports
+COMPOSED = ("compute", "service")  # the store composes these documents from reports
 
 
 class NamespaceRegistry:
-    """Built-in and ``declared`` namespaces of a deployment; raises ValueError for a duplicate name."""
+    """Built-in and ``declared`` namespaces of a deployment. Raises ValueError for a duplicate name."""
 
     def __init__(self, declared: Iterable[Namespace] = ()) -> None:
         self._by_name: dict[str, Namespace] = {}
@@ -26,7 +26,7 @@ class NamespaceRegistry:
 
     @property
     def stored_names(self) -> tuple[str, ...]:
-        """Names of the namespaces whose documents the store keeps as written."""
+        """Names of the namespaces whose documents the store keeps as they were written."""
         return tuple(name for name in self._by_name if name not in COMPOSED)
 
     def find(self, name: str) -> Namespace:

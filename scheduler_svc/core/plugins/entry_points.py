@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entry points of installed filter and weigher plugins, found without importing them."""
+"""Entry points of installed filter and weigher plugins, found without importing the plugins."""
 
 from collections.abc import Collection, Mapping, Sequence
 from importlib import metadata
@@ -22,7 +22,7 @@ def source(point: metadata.EntryPoint) -> str:
 
 
 def enabled(names: Collection[str], group: str, built_in: Collection[str]) -> list[metadata.EntryPoint]:
-    """Return the entry points enabled by ``names``, in order. Raises BadConfiguration for an ambiguous name."""
+    """Return the entry points that ``names`` enable, in order. Raises BadConfiguration for an ambiguous name."""
     installed_points = installed(group)
     enabled_points: list[metadata.EntryPoint] = []
     for name in dict.fromkeys(names):

@@ -32,13 +32,13 @@ T = TypeVar("T")
 class FailurePolicy:
     """Effect of a plugin failure."""
 
-    fatal: bool  # a failure fails the request; otherwise the decision continues without the plugin
-    count: Callable[[str, str], None]  # gets the plugin's kind and name, for metrics
+    fatal: bool  # a failure refuses the request; otherwise the decision continues without the plugin
+    count: Callable[[str, str], None]  # called with the plugin's kind and name, for metrics
 
 
 class PluginGuard:
     def __init__(self, kind: str, name: str, source: str, policy: FailurePolicy) -> None:
-        """``kind``: "filter" or "weigher"; ``source``: the plugin's distribution."""
+        """``kind`` is "filter" or "weigher", ``source`` the plugin's distribution."""
         self.kind = kind
         self.name = name
         self.source = source
@@ -47,7 +47,7 @@ class PluginGuard:
         self._logged_at = -QUIET_SECONDS
 
     def call(self, function: Callable[[], T], default: T, hosts: int) -> T:
-        """Return the plugin's result, or ``default`` on failure; raises PluginFailed if failures are fatal."""
+        """Return the plugin's result, or ``default`` on failure. Raises PluginFailed if failures are fatal."""
         started = time.perf_counter()
         try:
             return function()
@@ -58,7 +58,7 @@ class PluginGuard:
             self.timings.add(time.perf_counter() - started, hosts)
 
     def record_failure(self, error: Exception) -> None:
-        """Count a failure, log it at most once per QUIET_SECONDS; raises PluginFailed if failures are fatal."""
+        """Count a failure and log it at most once per QUIET_SECONDS. Raises PluginFailed if failures are fatal."""
         self.timings.errors += 1
         self.timings.last_error = describe_error(error)
         self.policy.count(self.kind, self.name)
@@ -78,7 +78,7 @@ class PluginGuard:
 
 
 def guard_filter(plugin: Filter, guard: PluginGuard) -> Filter:
-    """Wrap the filter; if it fails, it has no effect at all."""
+    """Wrap the filter so that it accepts all hosts if it fails."""
     per_host_function = plugin.per_host
     guard.timings.form = timings.COLUMNAR if per_host_function is None else timings.PER_HOST
 
@@ -99,7 +99,7 @@ def guard_filter(plugin: Filter, guard: PluginGuard) -> Filter:
 
 
 def guard_weigher(plugin: Weigher, guard: PluginGuard) -> Weigher:
-    """Wrap the weigher; if it fails, it adds nothing."""
+    """Wrap the weigher so that it adds nothing to any score if it fails."""
     per_host_function = plugin.per_host
     guard.timings.form = timings.COLUMNAR if per_host_function is None else timings.PER_HOST
 
@@ -111,7 +111,7 @@ def guard_weigher(plugin: Weigher, guard: PluginGuard) -> Weigher:
             if per_host_function is not None:
                 return _check_numbers(per_host_function(view, request_copy, rows), count)
             raw = plugin.raw(view, request_copy)
-            if raw is None:  # all rows are equal
+            if raw is None:  # None means that all rows are equal
                 return np.zeros(count)
             all_values = _check_numbers(raw, view.size, finite=False)
             return _check_finite(all_values if rows is None else all_values.take(rows))
@@ -119,7 +119,7 @@ def guard_weigher(plugin: Weigher, guard: PluginGuard) -> Weigher:
         return guard.call(call_plugin, np.zeros(count), count if per_host_function is not None else view.size)
 
     def step(request: SchedulingRequest) -> float:
-        # Only failures count as calls.
+        # Steps are neither timed nor counted as calls; only their failures are.
         try:
             change = float(plugin.step(copy_request(request)))
         except Exception as error:  # plugin code may raise anything

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host_state object of Nova-style plugins, which reads columns on access."""
+"""``host_state`` object of Nova-style plugins. It reads columns on access."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from scheduler_svc.core.table.read_errors import METRIC_PREFIX
 from scheduler_svc.core.table.view import View
 
 MIB = 1024  # MiB per GiB
-# Readable by all plugins; other metrics must be in the plugin's reads.
+# Keys that all plugins may read. A plugin must list other metrics in its reads.
 READS: Reads = {
     "compute": frozenset(
         {"inventories", "used", "traits", "availability_zone", "facts", "host_ip"}
@@ -27,10 +27,10 @@ READS: Reads = {
 
 
 class PluginHostState:
-    """A row of the view with the attributes of Nova's HostState; valid only during the plugin call.
+    """Row of the view with the attributes of Nova's HostState. Valid only during the plugin call.
 
-    Unlike in Nova, amounts are claimable: capacities include the allocation ratio and exclude the reserved part, so all
-    ratios are 1.0. HostState attributes without a value in gantt are undefined.
+    Unlike in Nova, amounts can be claimed as they are: capacities include the allocation ratio and exclude the reserved
+    amount, so all ratios are 1.0. Attributes of HostState that gantt has no value for are undefined.
     """
 
     ram_allocation_ratio = cpu_allocation_ratio = disk_allocation_ratio = 1.0
@@ -86,11 +86,10 @@ class PluginHostState:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The host's facts."""
         return dict(self._view.facts.of(self._row))
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of _ATTRIBUTES."""
+        """Compute the attributes of Nova's HostState on access: a plugin reads only few of them."""
         if name not in _ATTRIBUTES:
             raise AttributeError(f"the host state has no attribute {name!r}")
         return _ATTRIBUTES[name](self)
@@ -107,7 +106,7 @@ def _count(metric: str) -> Callable[[PluginHostState], int]:
     return lambda host: int(host.metrics.get(metric, 0))
 
 
-# Attributes computed on access: amounts (CPUs with dedicated ones), metrics (0 unless reported), facts and columns.
+# Attributes computed on access. CPU counts include dedicated CPUs; metrics are 0 unless reported.
 _ATTRIBUTES: Mapping[str, Callable[[PluginHostState], Any]] = {
     "free_ram_mb": lambda host: host.free(MEMORY_MB),
     "total_usable_ram_mb": lambda host: host.capacity(MEMORY_MB),

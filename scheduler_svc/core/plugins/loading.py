@@ -15,10 +15,10 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def filters(points: Sequence[EntryPoint], configuration: object, policy: FailurePolicy) -> list[Filter]:
-    """Load external filters: columnar ones first, then per-host ones.
+    """Load external filters. Columnar filters come first, then per-host filters.
 
     Factories get ``configuration``; ``policy`` handles failures. Raises BadConfiguration if an entry point cannot be
-    loaded or is no filter.
+    loaded or is not a filter.
     """
     loaded = [(point, _load(configuration, point, Filter)) for point in points]
     ordered = sorted(loaded, key=lambda pair: pair[1].per_host is not None)
@@ -26,7 +26,7 @@ def filters(points: Sequence[EntryPoint], configuration: object, policy: Failure
 
 
 def weighers(points: Sequence[EntryPoint], configuration: object, policy: FailurePolicy) -> list[Weigher]:
-    """Load external weighers; raises BadConfiguration as above."""
+    """Load external weighers. Raises BadConfiguration if an entry point cannot be loaded or is not a weigher."""
     loaded = [(point, _load(configuration, point, Weigher)) for point in points]
     return [guard_weigher(plugin, _guard(WEIGHER, point, policy)) for point, plugin in loaded]
 
@@ -50,7 +50,7 @@ def _load(configuration: object, point: EntryPoint, kind: type) -> Any:
 
 
 def _adapt(kind: type, name: str, plugin: Any) -> Any:
-    """Convert a Nova-style plugin, and set the name by which it is enabled; return anything else unchanged."""
+    """Adapt a Nova-style plugin, or set the name of a filter or weigher. Return other objects unchanged."""
     if isinstance(plugin, kind):
         return replace(plugin, name=name)  # type: ignore[type-var]
     is_per_host, adapt = _PER_HOST_STYLES[kind]

@@ -16,7 +16,7 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
 PASSES = "host_passes"
-WEIGHS = ("weigh", "_weigh_object")  # gantt's and Nova's method name
+WEIGHS = ("weigh", "_weigh_object")  # method names of gantt and Nova
 
 
 def find_weigh_method(plugin: Any) -> str | None:
@@ -41,7 +41,7 @@ def adapt_filter(name: str, plugin: Any) -> Filter:
 
 
 def adapt_weigher(name: str, plugin: Any) -> Weigher:
-    """Return a weigher that calls ``plugin.weigh(host_state, spec)`` per passing host; its ``step`` is 0."""
+    """Return a weigher that calls ``plugin.weigh(host_state, spec)`` for each passing host. Its ``step`` is 0."""
     reads = _reads(plugin)
     weigh = getattr(plugin, str(find_weigh_method(plugin)))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spec_obj of Nova-style plugins."""
+"""``spec_obj`` argument of Nova-style plugins."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +10,7 @@ from scheduler_svc.core.request import SchedulingRequest
 
 
 class PluginRequestSpec:
-    """Subset of nova.objects.RequestSpec; many instances are filtered at once, so ``num_instances`` is 1."""
+    """Subset of Nova's RequestSpec. ``num_instances`` is 1, because all instances are filtered at once."""
 
     num_instances = 1
 
@@ -35,7 +35,7 @@ class PluginRequestSpec:
         self.image = SimpleNamespace(id=request.image.get("id"), properties=request.image.get("properties", {}))
 
     def get_scheduler_hint(self, hint_name: str, default: Any = None) -> Any:
-        """Return a hint, unwrapped from a list of length 1, or ``default``."""
+        """Return a hint, or ``default``. A list of length 1 is unwrapped."""
         if hint_name not in self.scheduler_hints:
             return default
         hint = self.scheduler_hints[hint_name]
