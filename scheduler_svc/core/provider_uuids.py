@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion between UUIDs of providers, used by Placement clients, and the store's ids.
+"""Conversion between provider UUIDs, which Placement clients use, and the store's provider ids.
 
 The id of a client's provider contains its UUID. An agent's provider has a UUID computed from its id, so a host has the
-same UUID in every process, and again after its removal and return.
+same UUID in every process, even after it was removed and returned.
 """
 
 import functools
@@ -41,12 +41,12 @@ class AgentIdentities:
         self._lock = threading.Lock()
 
     def learn(self, providers: Iterable[str]) -> None:
-        """Add provider ids. They are never forgotten: the store decides whether a provider exists."""
+        """Add provider ids. They are never removed: whether a provider exists is the store's decision."""
         with self._lock:
             new = [name for name in providers if name not in self._names and not names.is_api_provider(name)]
             self._names.update(new)
             self._ids.update((uuid_of(name), name) for name in new)
 
     def find(self, uuid: str) -> str | None:
-        """Return the id of the agent's provider with this UUID, or None if it was not learned."""
+        """Return the id of the agent's provider with this UUID, or None if unknown here."""
         return self._ids.get(uuid)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state keys that decisions read: workers store, and agents send, only these."""
+"""Host state keys that decisions read. Workers store, and agents send, no other keys."""
 
 from collections.abc import Iterable, Mapping
 
 from scheduler_svc.core.namespaces.registry import COMPOSED
 
-Reads = Mapping[str, frozenset[str]]  # namespace -> top-level keys of its documents; in compute also "metrics.<name>"
+# Namespace -> top-level keys of its documents. Namespace "compute" also has keys "metrics.<name>".
+Reads = Mapping[str, frozenset[str]]
 
 NO_READS: Reads = {}
-ALWAYS = "inventories"  # needed by claims
-CLAIMED = "used"  # the store's own sums; never sent by agents
+ALWAYS = "inventories"  # claims need it
+CLAIMED = "used"  # sums of the store; agents never send them
 
 
 def union(read_sets: Iterable[Reads]) -> Reads:

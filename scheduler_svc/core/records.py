@@ -19,7 +19,7 @@ class ClaimRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimGroup:
-    """Server group and its policy, counted per node. ``max_per_host`` applies only to anti-affinity."""
+    """Server group with its policy, which counts members per node. ``max_per_host`` applies only to anti-affinity."""
 
     id: str
     policy: GroupPolicy
@@ -28,10 +28,10 @@ class ClaimGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupMembers:
-    """Members of a server group known to the caller, whose claims need not name the group.
+    """Members of a server group that the caller names, because their claims may not name the group.
 
-    A consumer counts on each host of its live claim, unless that claim names the group and counts already, and never
-    against its own claim. Each of ``hosts`` has at least one member.
+    A consumer counts on each host of its live claim, but not if that claim already counts for the group, and not
+    against the consumer's own claim. Each of ``hosts`` counts as having at least one member.
     """
 
     consumers: Sequence[str] = ()
@@ -43,20 +43,20 @@ NO_MEMBERS = GroupMembers()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Host to try."""
+    """Host to try in a claim."""
 
     host: str
-    allocations: Allocations | None = None  # None: the batch's resources from the host's root provider
-    sums_position: int = 0  # log position of the host's sums, if later than the batch's
-    claim_limit: int | None = None  # live claims that the node may have, including this one; None: no limit
+    allocations: Allocations | None = None  # None means the batch's resources from the host's root provider
+    sums_position: int = 0  # log position at which the host's sums were read, if later than the batch's
+    claim_limit: int | None = None  # live claims that the node may have, including this one; None means no limit
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Request to place a consumer on the first of ``candidates`` that fits, replacing attempt ``replaces``.
+    """Request to place a consumer on the first candidate that fits, in place of attempt ``replaces``.
 
-    The first ``near`` candidates scored about equally. Those with unchanged sums are tried first: after a change by
-    another worker, a score is out of date.
+    The first ``near`` candidates scored about equally. Those with unchanged sums are tried first, because a change by
+    another worker outdates a score.
     """
 
     consumer: str
@@ -72,15 +72,15 @@ class Intent:
 class ClaimBatch:
     """Intents that are prepared together or not at all.
 
-    ``epoch`` and ``position`` are the state of the decision: a host whose eligibility changed since answers STALE, a
-    full host CONCURRENT.
+    The decision was made at ``epoch`` and ``position``. If a host's eligibility changed since then, the verdict is
+    STALE; if the host was filled since then, CONCURRENT.
 
-    Unless ``fresh``, an attempt may run on any awaited host. Nothing is prepared while a host reports an unverified
-    claim of the consumer.
+    An attempt that is not ``fresh`` may run on any awaited host, so it stays CLOSED until those hosts have audited.
+    Nothing is prepared while a host reports an unverified claim of the consumer.
 
-    ``final`` claims are confirmed at once, as if clients had written allocations. A consumer's claim keeps its
-    allocations and gets further ones from other providers; its generation grows by one. ``request_id``, not the
-    attempt, identifies a repeated request.
+    ``final`` claims are confirmed at once, like allocations that clients write. If the consumer has a claim, that claim
+    keeps its allocations, gets those from further providers, and its generation grows by one. The ``request_id``, not
+    the attempt, identifies a repeated request.
     """
 
     request_id: str
@@ -94,14 +94,14 @@ class ClaimBatch:
     consumer_type: str = "INSTANCE"
     group: ClaimGroup | None = None
     group_generation: str = ""  # generation of the server group's home; "" for alternates, or with a single partition
-    group_members: GroupMembers = NO_MEMBERS  # members that count besides the group's claims
-    alternates: int = 2  # further candidates stored on the claim
-    record: Mapping[str, Any] | None = None  # decision record, to which the store adds its answer atomically
-    fresh: bool = False  # whether certainly no attempt of these consumers runs unknown to the store
+    group_members: GroupMembers = NO_MEMBERS  # members in addition to those that the group's claims count
+    alternates: int = 2  # number of further candidates to store on the claim
+    record: Mapping[str, Any] | None = None  # decision record; the store adds its answer atomically
+    fresh: bool = False  # whether certainly no attempt of these consumers runs that the store does not know
     final: bool = False  # whether the claims belong to the Placement API
 
     def explicit_allocations(self, host: str, allocations: Allocations) -> Allocations | None:
-        """Return a claim's allocations; None if they are the batch's resources at ``host``."""
+        """Return a claim's allocations, or None if they are the batch's resources at ``host``."""
         return None if allocations == {host: self.resources} else allocations
 
 
@@ -109,8 +109,9 @@ class ClaimBatch:
 class IntentResult:
     """Result of one intent.
 
-    ``answer`` is PREPARED (also if an earlier call prepared or confirmed the attempt, with that call's ``host`` and
-    ``alternates``), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to replace is confirmed) or CLOSED.
+    ``answer`` is PREPARED, REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to replace is confirmed) or CLOSED. It is
+    also PREPARED if an earlier call prepared or confirmed the attempt; ``host`` and ``alternates`` are then that
+    call's.
     """
 
     consumer: str
@@ -120,11 +121,11 @@ class IntentResult:
     alternates: Sequence[str] = ()
     deadline_ms: int | None = None
     verdicts: Sequence[Verdict] = ()  # one per tried candidate
-    allocations: Allocations | None = None  # None: the batch's resources at the host
+    allocations: Allocations | None = None  # None means the batch's resources at the host
 
     @property
     def is_new(self) -> bool:
-        """Whether this call made the claim; False for repeated calls and dry runs."""
+        """Whether this call made the claim. False for repeated calls and dry runs."""
         return bool(self.verdicts)
 
 
@@ -132,22 +133,22 @@ class IntentResult:
 class BatchAnswer:
     """Result of ``prepare``.
 
-    A batch that is not accepted changes nothing and ends no replaced attempt. Its intents that fit are REFUSED too,
+    A batch that is not accepted changes nothing and ends no replaced attempt. Its intents that fit are REFUSED as well,
     with FITS among their verdicts.
     """
 
     accepted: bool  # whether all intents are prepared
-    current: bool  # False if the batch's epoch is over
+    current: bool  # False if the batch's epoch has ended
     epoch: int
-    position: int  # log position after the call; a retry must decide on a state at least as new
+    position: int  # log position after the call; a retry must decide on this state or a later one
     prepared: Sequence[IntentResult]
-    # Absolute sums of each changed provider, as of the position.
+    # Absolute sums of each changed provider at ``position``.
     used: Mapping[str, Amounts] = field(default_factory=dict)
     claimed: bool = True  # False if nothing was claimed, as in shadow mode
 
 
 class BatchOutcomes(NamedTuple):
-    """Answer or error per batch, and the log entries returned with them (None if incomplete)."""
+    """Answer or error of each batch, and the log entries that came with them (None if incomplete)."""
 
     outcomes: list[BatchAnswer | errors.GanttError]
     entries: "list[LogEntry] | None" = None
@@ -161,17 +162,17 @@ class ClaimResult:
     attempt: int
     answer: Answer
     host: str | None = None
-    partition: str | None = None  # set if another partition than the called one answered
+    partition: str | None = None  # set if a partition other than the called one answered
     migration: str | None = None  # set if the live claim is a source or destination
-    end: Answer | None = None  # if a later attempt is live: the attempt's end, CLOSED or UNKNOWN
+    end: Answer | None = None  # if a later attempt is live: how this attempt ended, CLOSED or UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A live claim, or with a final state, the record of an ended one.
+    """Live claim, or with a final state, the record of an ended claim.
 
-    ``consumer`` has the allocations: the instance, or at the source of a move, the migration. The claim is an attempt
-    of the instance in both cases.
+    ``consumer`` has the allocations: the instance or, at the source of a move, the migration. In both cases the claim
+    is an attempt of the instance.
     """
 
     consumer: str
@@ -188,15 +189,15 @@ class Claim:
     deadline_ms: int | None = None
     alternates: Sequence[str] = ()
     group: ClaimGroup | None = None
-    orphan_ms: int | None = None  # time since which audits of the host do not report the claim
-    instance: str | None = None  # set on a source; None: the consumer is the instance
+    orphan_ms: int | None = None  # time since which the host's audits have not reported the claim
+    instance: str | None = None  # set on a source; None if the consumer is the instance
     migration: str | None = None  # set on a destination; see ``move``
-    source_attempt: int | None = None  # set on a destination: the attempt at the source of its move
-    reported: Allocations | None = None  # guest's amounts in the agent's last audit; None: ``allocations``
+    source_attempt: int | None = None  # set on a destination: attempt at the source of the move
+    reported: Allocations | None = None  # amounts of the guest in the agent's last audit; None means ``allocations``
 
     @property
     def ref(self) -> ClaimRef:
-        """Identity: instance and attempt."""
+        """Identity of the claim: instance and attempt."""
         return ClaimRef(self.instance or self.consumer, self.attempt)
 
     @property
@@ -207,34 +208,34 @@ class Claim:
 
     @property
     def move(self) -> str | None:
-        """Migration of a source or destination; None if the role is ONLY."""
+        """Migration of a source or destination. None for role ONLY."""
         return self.consumer if self.instance is not None else self.migration
 
     @property
     def counted_group(self) -> ClaimGroup | None:
-        """Server group that counts the claim as a member; None for a source in an affinity group.
+        """Server group that counts the claim as a member. None for a source in an affinity group.
 
-        Affinity counts a moving instance only at the destination. Anti-affinity also counts the source, to which the
-        instance may return.
+        Affinity counts a moving instance only at its destination. Anti-affinity also counts it at the source, to which
+        it may return.
         """
         is_leaving = self.type == MIGRATION and self.group is not None and self.group.policy is GroupPolicy.AFFINITY
         return None if is_leaving else self.group
 
 
 class LogEntry(NamedTuple):
-    """A log entry with absolute values as of ``position``.
+    """Log entry with absolute values as of ``position``.
 
     kind        payload
     provider    {id: provider document}   replaces the whole provider except ``used``
     gone        [id, ...]                 removed providers
     used        {id: {class: sum}}        sums of live claims, for all classes of the provider, zeros included
-    service     {host: service document or null}   null: removed; also no longer alive or opened
+    service     {host: service document or null}   null: removed, and no longer alive or opened
     alive       {host: bool}              changes of liveness
     opened      {host: epoch}             epoch of an audit; 0: fenced or removed
     state       {namespace: {name: document or null}}   declared namespaces; null: deleted
     epoch       number                    the store may have lost writes: resync
 
-    Positions are consecutive, except that an ``epoch`` entry skips everything that may have been lost.
+    Positions are consecutive, but an ``epoch`` entry skips all positions that may have been lost.
     """
 
     position: int
@@ -244,7 +245,7 @@ class LogEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """State held by a replica, including all log entries up to ``position``."""
+    """Replicated state with all log entries up to ``position`` applied."""
 
     epoch: int
     position: int
@@ -252,5 +253,5 @@ class Snapshot:
     used: Mapping[str, Amounts]
     services: Mapping[str, Mapping[str, Any]]
     alive: Mapping[str, bool]
-    opened: Mapping[str, int]  # epoch of each host's last audit, or 0 if it was fenced since
+    opened: Mapping[str, int]  # epoch of each host's last audit; 0 if the host was fenced since
     states: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)  # namespace -> name -> document

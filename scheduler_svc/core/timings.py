@@ -8,17 +8,17 @@ from itertools import cycle, repeat
 
 FILTER, WEIGHER = "filter", "weigher"
 COLUMNAR, PER_HOST = "columnar", "per-host"
-EVERY = 32  # built-in filters and weighers are timed in one decision of EVERY; external ones always
+EVERY = 32  # built-in filters and weighers are timed in one of EVERY decisions; external ones always
 
 
 @dataclass(slots=True)
 class PluginTimings:
-    """Timings of one filter or weigher. Updated within HostTable.reading, by one thread at a time."""
+    """Timings of one filter or weigher. HostTable.reading serializes updates."""
 
     calls: int = 0
     errors: int = 0
     seconds: float = 0.0
-    hosts: int = 0  # examined hosts: all rows, or for a per-host plugin the remaining ones
+    hosts: int = 0  # hosts examined: all rows, or the remaining rows for a per-host plugin
     last_error: str | None = None
     form: str = COLUMNAR
 
@@ -32,7 +32,7 @@ _TIMINGS: dict[tuple[str, str], PluginTimings] = {}
 
 
 def find_timings(kind: str, name: str) -> PluginTimings:
-    """Return the timings of a "filter" or "weigher"; they survive reloads."""
+    """Return the timings of a filter or weigher. They survive reloads."""
     return _TIMINGS.setdefault((kind, name), PluginTimings())
 
 
@@ -46,7 +46,7 @@ class Laps:
         self._began = time.perf_counter()
 
     def lap(self, kind: str, name: str, hosts: int, *, count: bool) -> None:
-        """End a lap and start the next; add its time to this filter or weigher if ``count``."""
+        """End a lap and start the next. With ``count``, add its time to the filter or weigher."""
         now = time.perf_counter()
         if count:
             find_timings(kind, name).add(now - self._began, hosts)
@@ -54,5 +54,8 @@ class Laps:
 
 
 def measured_decisions() -> Iterator[bool]:
-    """Return an endless iterator that is True once in EVERY, because reading the clock costs as much as a filter."""
+    """Iterate endlessly over booleans that are True once in EVERY.
+
+    Most decisions are not measured, because reading the clock costs as much as a filter.
+    """
     return cycle([*repeat(False, EVERY - 1), True])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of requests for the tree search."""
+"""Conversion of scheduling requests to tree requests."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def tree_request(request: SchedulingRequest) -> TreeRequest:
 
 
 def total_resources(request: SchedulingRequest) -> Mapping[str, int]:
-    """Return what one instance takes over all groups, by resource class."""
+    """Return the amounts of one instance by resource class, summed over all request groups."""
     if not request.groups:
         return request.resources
     amounts = Counter(request.resources)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columnar copy of all hosts, updated from the logs and read by decisions."""
+"""Columnar copy of all hosts, which logs update and decisions read."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host addresses as number columns, so that a vectorised comparison tests all hosts against a network."""
+"""Host addresses as integer columns, so that one vectorized comparison tests all hosts against a network."""
 
 import ipaddress
 from typing import ClassVar
@@ -16,7 +16,7 @@ _MASK = 2**HALF - 1
 
 
 class AddressColumn(ColumnGroup):
-    """IPv4 or IPv6 address per row; version 0 means none."""
+    """IPv4 or IPv6 address per row. Version 0 means no address."""
 
     __slots__ = ("_high", "_low", "_version")
 
@@ -42,7 +42,7 @@ class AddressColumn(ColumnGroup):
     def within(self, network: Network, size: int) -> Column:
         mask, prefix = int(network.netmask), int(network.network_address)
         if network.version == 4:
-            mask |= _MASK << HALF  # high half of IPv4 addresses is 0
+            mask |= _MASK << HALF  # the high half of IPv4 addresses is 0
         column: Column = self._version[:size] == network.version
         column &= (self._high[:size] & np.uint64(mask >> HALF)) == np.uint64(prefix >> HALF)
         column &= (self._low[:size] & np.uint64(mask & _MASK)) == np.uint64(prefix & _MASK)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates: members and metadata."""
+"""Members and metadata of aggregates."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -11,9 +11,9 @@ from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
 from scheduler_svc.core.table.traits import TraitColumns
 
 NAMESPACE = "aggregate"
-READS: Reads = {NAMESPACE: frozenset({"hosts", "metadata"})}  # reads of filters and weighers that use metadata
-ZONE = "availability_zone"  # metadata key that makes an aggregate an availability zone
-MAX_CACHED_ANSWERS = 1024  # cache size of get_or_compute
+READS: Reads = {NAMESPACE: frozenset({"hosts", "metadata"})}  # for filters and weighers that use metadata
+ZONE = "availability_zone"  # metadata key of an availability zone
+MAX_CACHED_ANSWERS = 1024  # size of the cache of get_or_compute
 
 Document = Mapping[str, Any]
 Metadata = Mapping[str, str]
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class AggregateColumns:
     """Aggregate documents by name, and a membership bit per row and aggregate.
 
-    Partitions' documents of one aggregate are merged: the union of members, the first partition's metadata.
+    If several partitions have a document of an aggregate, members are united and the first partition's metadata wins.
     """
 
     __slots__ = ("_answers", "_memberships", "_own", "bits", "documents")
@@ -31,7 +31,8 @@ class AggregateColumns:
     def __init__(self, size: int) -> None:
         self.documents: dict[str, dict[int, Document]] = {}
         self._memberships: dict[str, set[str]] = {}  # member name -> names of its aggregates
-        self._own: dict[str, dict[int, frozenset[str]]] = {}  # provider -> partition -> aggregates in its own document
+        # Provider -> partition -> aggregates that the provider's document names
+        self._own: dict[str, dict[int, frozenset[str]]] = {}
         self.bits = TraitColumns(size)
         self._answers: dict[Hashable, Any] = {}
 
@@ -39,7 +40,7 @@ class AggregateColumns:
         return set().union(*(self._memberships.get(name, ()) for name in names))
 
     def set_own(self, number: int, provider: str, aggregates: Iterable[str]) -> bool:
-        """Set the aggregates named by a provider's document; return whether they changed."""
+        """Set the aggregates that a provider's document names. Return whether they changed."""
         before, after = self._own.get(provider, {}).get(number, frozenset()), frozenset(aggregates)
         if after:
             self._own.setdefault(provider, {})[number] = after
@@ -50,18 +51,21 @@ class AggregateColumns:
         return before != after
 
     def own_of(self, provider: str) -> set[str]:
-        """Return the aggregates named by a provider's document, in any partition."""
+        """Return the aggregates that a provider's documents name, in all partitions."""
         return set().union(*self._own.get(provider, {}).values())
 
     def replace_own(self, number: int, source: "AggregateColumns") -> None:
-        """Copy the aggregates named by documents of partition ``number`` from a table of that partition alone."""
+        """Copy the aggregates that documents of partition ``number`` name from a table of that partition alone."""
         for provider in [provider for provider, parts in self._own.items() if number in parts]:
             self.set_own(number, provider, ())
         for provider in source._own:
             self.set_own(number, provider, source.own_of(provider))
 
     def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return ``compute()``, cached until documents or members change; ``key`` includes a column's row count."""
+        """Return ``compute()``, cached until documents or members change.
+
+        The ``key`` of a column must include the number of rows.
+        """
         if key not in self._answers:
             if len(self._answers) >= MAX_CACHED_ANSWERS:
                 self._answers.clear()
@@ -70,7 +74,7 @@ class AggregateColumns:
         return answer
 
     def put(self, number: int, name: str, document: Document | None) -> set[str]:
-        """Set or remove (None) a partition's document of an aggregate; return the affected members."""
+        """Set or remove (None) a partition's document of an aggregate. Return the affected members."""
         before = self._members(name)
         documents = self.documents.setdefault(name, {})
         if document is None:
@@ -91,7 +95,7 @@ class AggregateColumns:
         return before | after
 
     def replace(self, number: int, documents: Mapping[str, Document]) -> set[str]:
-        """Replace all documents of partition ``number``; return the affected members."""
+        """Replace all documents of partition ``number``. Return the affected members."""
         affected: set[str] = set()
         for name in [name for name, parts in self.documents.items() if number in parts and name not in documents]:
             affected |= self.put(number, name, None)
@@ -115,7 +119,7 @@ class AggregateColumns:
 
 
 class AggregateView:
-    """Aggregates of a view; columns have one element per row."""
+    """Aggregates as a view reads them. Columns have one element per row."""
 
     __slots__ = ("_columns", "_size")
 
@@ -135,7 +139,7 @@ class AggregateView:
         return metadata
 
     def metadata_values(self, key: str) -> dict[str, str]:
-        """Return {aggregate: value of ``key``} of the aggregates with that metadata key."""
+        """Return {aggregate: value} of the aggregates with metadata ``key``."""
 
         def compute() -> dict[str, str]:
             metadata_by_name = {name: self.metadata(name) for name in self.names}
@@ -144,14 +148,14 @@ class AggregateView:
         return self.get_or_compute(("having", key), compute)
 
     def members(self, names: Iterable[str]) -> Column:
-        """Return a mask of the rows in any of these aggregates; unknown aggregates have no members."""
+        """Return a mask of the rows in any of these aggregates. Unknown aggregates have no members."""
         return self._columns.bits.has_any(names, self._size)
 
     def of_row(self, row: int) -> set[str]:
         return self._columns.bits.of(row)
 
     def of(self, *names: str) -> set[str]:
-        """Return the aggregates with any of these providers or service hosts."""
+        """Return the aggregates that have any of these providers or service hosts as members."""
         return self._columns.of(*names)
 
     def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -159,17 +163,17 @@ class AggregateView:
         return self._columns.get_or_compute((self._size, key), compute)
 
     def smallest(self, key: str, parse: Callable[[str], float | None], default: float) -> FloatColumn | float:
-        """Return per row the smallest number under metadata ``key`` of its aggregates, like Nova.
+        """Return the smallest number under metadata ``key`` among each row's aggregates, like Nova.
 
-        Rows with no value, or an invalid one (``parse`` returns None), get ``default``. If no aggregate has the key,
-        the result is the scalar ``default``.
+        Rows without a value, or with an invalid value (``parse`` returns None), get ``default``. If no aggregate has
+        the key, the result is the scalar ``default``.
         """
         texts = self.metadata_values(key)
         if not texts:
             return default
         numbers = {name: parse(text) for name, text in texts.items()}
         column = np.full(self._size, float(default))
-        # Descending, so that the smallest number is assigned last.
+        # Assigned in descending order, so that the smallest number wins.
         for number in sorted({number for number in numbers.values() if number is not None}, reverse=True):
             column[self.members([name for name, other in numbers.items() if other == number])] = number
         column[self.members([name for name, other in numbers.items() if other is None])] = default
@@ -177,7 +181,10 @@ class AggregateView:
         return column
 
     def in_zone(self, zone: str, reported: Callable[[], Column]) -> Column:
-        """Return a mask of the rows in a zone by aggregate metadata; rows without it use ``reported()``."""
+        """Return a mask of the rows in a zone.
+
+        Rows in no aggregate with a zone use ``reported()``.
+        """
         zones = self.metadata_values(ZONE)
         if not zones:
             return reported()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and times of API-owned providers."""
+"""Names of API-owned providers, and times of their changes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,11 +8,14 @@ import numpy as np
 
 from scheduler_svc.core.table.columns import IntColumn, Rows, extend_column
 
-NOT_API = -1  # changed_ms of an agent's provider
+NOT_API = -1  # ``changed_ms`` of an agent's provider
 
 
 class ApiColumns:
-    """Name of each API-owned row (default: its id), and time of a client's last change (agents': NOT_API)."""
+    """Name and time of last change of API-owned rows.
+
+    The name defaults to the provider's id. Agents' rows have the time NOT_API.
+    """
 
     __slots__ = ("_names", "changed_ms")
 

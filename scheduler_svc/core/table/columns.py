@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-Column = npt.NDArray[np.bool_]  # one boolean per row, as filters return
+Column = npt.NDArray[np.bool_]  # boolean per row, as filters return it
 FloatColumn = npt.NDArray[np.float64]
 IntColumn = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]  # row numbers
@@ -23,7 +23,10 @@ def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool | np.g
 
 
 class ColumnGroup:
-    """Columns over the same rows; ``EMPTY`` has each column's value in an empty row, which determines its type."""
+    """Columns over the same rows.
+
+    ``EMPTY`` has each column's value, and thus its type, in an empty row.
+    """
 
     __slots__ = ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts by the names that Nova uses."""
+"""Search for hosts by the names that Nova uses."""
 
 from rpcapi.resources import names
 from rpcapi.resources.names import SEPARATOR
@@ -9,9 +9,12 @@ from scheduler_svc.core.table.state_columns import StateColumns
 
 
 def match(states: StateColumns, name: str) -> Column | None:
-    """Return a mask of the rows of a service host (ignoring case), node or "host/node"; None for unknown names."""
+    """Return a mask of the rows of a service host, node or "host/node"; None if unknown.
+
+    Ignores the case of service hosts.
+    """
     if names.is_api_provider(name):
-        return None  # a row's own name
+        return None  # the table finds a row by its own name
     try:
         host, separator, node = name.partition(SEPARATOR)
         host = states.spelling(NAMESPACE, SERVICE_HOST, host)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host facts, stored once per distinct document, so that predicates run once for many hosts."""
+"""Host facts, stored once per distinct document, so that a predicate runs once for many hosts."""
 
 import json
 from collections.abc import Callable, Hashable, Mapping
@@ -18,7 +18,7 @@ Facts = Mapping[str, Any]
 
 
 class FactColumn(ColumnGroup):
-    """Code of the facts document per row."""
+    """Column with the code of each row's facts document."""
 
     __slots__ = ("_answers", "_codes", "_documents", "_free", "_numbers")
 
@@ -55,7 +55,7 @@ class FactColumn(ColumnGroup):
     def map_rows(
         self, size: int, only: Column | None, function: Callable[[Facts], Any], key: Hashable | None = None
     ) -> npt.NDArray[Any]:
-        """Return ``function`` of each row's facts; rows outside mask ``only`` (None: all rows) have no facts."""
+        """Apply ``function`` to each row's facts. Rows outside the mask ``only`` (None: all rows) have no facts."""
         if only is None:
             return self._map_documents(function, key)[self._codes[:size]]
         codes, indexes = np.unique(np.where(only, self._codes[:size], NO_FACTS), return_inverse=True)
@@ -103,7 +103,10 @@ def _number(facts: Facts, path: str) -> float:
 
 
 class FactView:
-    """Host facts of a view, one element per row; rows outside mask ``only`` (None: all) have none."""
+    """Host facts as a view reads them.
+
+    Rows outside the mask ``only`` (None: all rows) have no facts.
+    """
 
     __slots__ = ("_column", "_only", "_size")
 
@@ -115,13 +118,16 @@ class FactView:
     def where(self, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
         """Return a mask of the rows whose facts ({} if none) satisfy ``predicate``.
 
-        The predicate runs once per distinct document. With a ``key`` that identifies the predicate, the result is
-        cached until a document is added or removed.
+        The predicate runs once per distinct document. If ``key`` identifies the predicate, the result is cached until a
+        document is added or removed.
         """
         return self._column.map_rows(self._size, self._only, lambda facts: bool(predicate(facts)), key)
 
     def numbers(self, path: str) -> FloatColumn:
-        """Return the number at a dotted path per row; True is 1, False 0, anything else NaN."""
+        """Return the number at a dotted path per row.
+
+        True is 1, False is 0, other values are NaN.
+        """
         key = ("number at", path)
         return self._column.map_rows(self._size, self._only, lambda facts: _number(facts, path), key)
 

@@ -17,8 +17,8 @@ NO_HOST = -1
 class Forest(ProviderRows):
     """Child providers of one partition, one row each. Rows are never reused.
 
-    ``root`` is the root's host row, or NO_HOST after deletion. ``version`` grows with any change of a root or
-    aggregates.
+    ``root`` is the host row of a child's root, or NO_HOST after the child's deletion. ``version`` grows whenever a root
+    or aggregates change.
     """
 
     EMPTY: ClassVar = {**ProviderRows.EMPTY, "root": np.int64(NO_HOST)}
@@ -43,7 +43,7 @@ class Forest(ProviderRows):
         return not self._descendants
 
     def descendants(self, host: int) -> Sequence[int]:
-        """Return the rows of all providers below a host, unordered."""
+        """Return the rows of all providers below a host, in no particular order."""
         return self._descendants.get(host, ())
 
     def rows_below(self, hosts: Column) -> Rows:
@@ -57,7 +57,7 @@ class Forest(ProviderRows):
         return self._parents[row]
 
     def ancestors(self, row: int) -> list[str]:
-        """Return the names of the providers above, from the parent to the root."""
+        """Return the names of the providers above a row, from its parent to its root."""
         names = [self._parents[row]]
         while (above := self.rows.get(names[-1])) is not None and self.present[above]:
             names.append(self._parents[above])
@@ -70,7 +70,7 @@ class Forest(ProviderRows):
         return int(self._used_positions[self.rows[name]]) if name in self.rows else 0
 
     def set_provider(self, name: str, provider: Mapping[str, Any] | None, host: int, position: int) -> None:
-        """Set or delete (None) a provider's document. ``host`` is the host row of its root."""
+        """Set or delete (None) a provider's document. ``host`` is the row of the provider's root."""
         row = self._row(name)
         document = provider or {}
         self._set_document(row, document, position)
@@ -85,7 +85,7 @@ class Forest(ProviderRows):
         return self.resources.used(self.rows[name])
 
     def set_aggregates(self, name: str, aggregates: Iterable[str]) -> None:
-        """Replace a provider's aggregates; ignores unknown providers."""
+        """Replace a provider's aggregates. Ignores unknown providers."""
         if name in self.rows:
             row, aggregate_names = self.rows[name], set(aggregates)
             if aggregate_names != self.aggregates.of(row):
@@ -93,7 +93,7 @@ class Forest(ProviderRows):
                 self.version += 1
 
     def renumber_hosts(self, hosts: Sequence[int]) -> None:
-        """Replace each host row i by ``hosts[i]``."""
+        """Move the child providers of each host row i to host row ``hosts[i]``."""
         self._descendants = {hosts[host]: rows for host, rows in self._descendants.items()}
         for host, rows in self._descendants.items():
             self.root[rows] = host
@@ -102,7 +102,7 @@ class Forest(ProviderRows):
     def _attach(self, row: int, host: int) -> None:
         former = int(self.root[row])
         if former == host:
-            return  # usual case: same root
+            return  # the usual case
         if former != NO_HOST:
             self._descendants[former].remove(row)
             if not self._descendants[former]:

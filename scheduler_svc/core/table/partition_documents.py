@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state documents of one partition: lists, objects, and documents that are not named after a host."""
+"""Host state documents of one partition that columns cannot represent: lists, objects, names other than hosts'."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +35,7 @@ class PartitionDocuments:
         return list(self._documents)
 
     def put(self, namespace: str, name: str, document: Document | None, position: int) -> bool:
-        """Store or delete (None) a document; return whether stored keys changed. Ignores older positions."""
+        """Store or delete (None) a document, unless a newer one is stored. Return whether stored keys changed."""
         documents = self._documents.get(namespace)
         if documents is None or position < self._positions.get((namespace, name), 0):
             return False
@@ -54,5 +54,5 @@ class PartitionDocuments:
         return self._documents[namespace]
 
     def find(self, namespace: str, name: str) -> Document | None:
-        """Return the document of exactly this name, or None. The namespace must be stored."""
+        """Return the document with exactly this name, or None. The namespace must be stored."""
         return self._documents[namespace].get(name)

@@ -28,26 +28,29 @@ class ProviderColumns:
         self.size = size
 
     def free(self, resource_class: str) -> FloatColumn:
-        """Return capacity minus usage; 0 without the class."""
+        """Return capacity minus usage. Providers without the class have 0."""
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else read_only(columns.free, self.size)
 
     def unit_share(self, resource_class: str) -> FloatColumn:
-        """Return one unit's share of the capacity; 0 without the class."""
+        """Return one unit's share of the capacity. Providers without the class have 0."""
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else read_only(columns.unit_share, self.size)
 
     def available(self, resource_class: str) -> FloatColumn:
-        """Return the free capacity, at least 0: an overcommitted provider must not reduce the sum over its tree."""
+        """Return the free capacity, at least 0.
+
+        An overcommitted provider must not reduce the sum over its tree.
+        """
         return np.maximum(self.free(resource_class), 0.0)
 
     def capacity(self, resource_class: str) -> IntColumn:
-        """Return the capacity, used or not; 0 without the class."""
+        """Return the whole capacity, free or used. Providers without the class have 0."""
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.int64) if columns is None else read_only(columns.capacity, self.size)
 
     def reserved(self, resource_class: str) -> IntColumn:
-        """Return the reserved amount, which is not part of the capacity; 0 without the class."""
+        """Return the reserved amount, which the capacity excludes. Providers without the class have 0."""
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.int64) if columns is None else read_only(columns.reserved, self.size)
 
@@ -55,7 +58,7 @@ class ProviderColumns:
         return self.free(resource_class) >= amount
 
     def can_allocate(self, resource_class: str, amount: int) -> Column:
-        """Return a mask of the providers with ``amount`` free and unit rules that allow it."""
+        """Return a mask of the providers with ``amount`` free and unit rules that allow ``amount``."""
         columns = self.resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.bool_)
@@ -63,7 +66,10 @@ class ProviderColumns:
         return fits & columns.allows_amount(amount)[: self.size] if columns.rules else fits
 
     def can_hold(self, resource_class: str, amount: int) -> Column:
-        """Return a mask of the providers that can give one consumer ``amount``, summed over its request groups."""
+        """Return a mask of the providers that can give one consumer a total ``amount``.
+
+        The amount is a sum over request groups, so only free capacity and ``max_unit`` limit it.
+        """
         columns = self.resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.bool_)
@@ -71,7 +77,7 @@ class ProviderColumns:
         return fits
 
     def units(self, resource_class: str, amount: int) -> IntColumn:
-        """Return how many times each provider can allocate ``amount`` to one consumer."""
+        """Return how often each provider can allocate ``amount`` to one consumer."""
         columns = self.resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.int64)
@@ -88,7 +94,7 @@ class ProviderColumns:
         return ~self.has_any(traits)
 
     def traits_of(self, row: int, among: Collection[str] | None = None) -> set[str]:
-        """Return the traits of one provider, optionally only those in ``among``."""
+        """Return the traits of one provider, limited to ``among`` if given."""
         return self.traits.of(row, among)
 
     def members(self, aggregates: Iterable[str]) -> Column:

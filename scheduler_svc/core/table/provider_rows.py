@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows common to hosts and child providers."""
+"""Rows that hosts and child providers have in common."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -14,7 +14,10 @@ from scheduler_svc.core.table.traits import TraitColumns
 
 
 class ProviderRows(ColumnGroup):
-    """Inventories, usage (each with its log position), traits and name per provider; ``present`` until deletion."""
+    """Inventories, usage, traits and name of each provider. ``present`` is False once the provider is deleted.
+
+    Inventories and usage have a log position each, because log entries change them separately.
+    """
 
     EMPTY: ClassVar = {
         "present": np.False_,
@@ -32,7 +35,7 @@ class ProviderRows(ColumnGroup):
         self.api = ApiColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
         self.resources = ResourceTable(FIRST_ROWS)
-        # Column groups in addition to this object's arrays.
+        # Column groups that grow together with this object's arrays.
         self._parts: tuple[Any, ...] = (self.api, self.traits, self.resources)
 
     def grow(self, size: int) -> None:

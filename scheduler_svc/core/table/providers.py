@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All providers of one partition: roots in one set of columns, child providers in another."""
+"""All providers of one partition: columns of the roots, and columns of the child providers."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from scheduler_svc.core.table.trees import TreeColumns, descendant_columns
 
 
 class ProviderRow(NamedTuple):
-    """Provider without its resources; ``parent`` and ``root`` are ids, ``changed_ms`` None for an agent's."""
+    """Provider without resources. ``parent`` and ``root`` are ids; ``changed_ms`` is None for agents' providers."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class ProviderMask(NamedTuple):
 
 
 class PartitionProviders:
-    """Providers of one partition, whether hosts or not; ``present`` masks the existing ones."""
+    """Providers of one partition, including those that are not hosts. ``present`` masks the existing providers."""
 
     __slots__ = ("_below", "_part", "_roots", "_table", "present")
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error texts for plugins that read a key missing in View.state or View.documents."""
+"""Error messages for plugins that read a key that View.state or View.documents does not have."""
 
 from collections.abc import Mapping
 
 from scheduler_svc.core.namespaces.registry import COMPOSED
 
-METRIC_PREFIX = "metrics."  # prefix of metric keys in namespace compute
-# View members for keys without state columns; further keys of these namespaces are not stored.
+METRIC_PREFIX = "metrics."  # prefix of metric keys in namespace "compute"
+# View members to use for keys without a state column. No other keys of these namespaces are stored.
 MEMBERS: Mapping[str, Mapping[str, str]] = {
     "compute": {
         "inventories": "hosts.capacity or trees.capacity",

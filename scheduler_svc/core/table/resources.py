@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventory and usage columns of one resource class."""
+"""Inventory and usage columns per resource class."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -9,7 +9,7 @@ import numpy as np
 from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.table.columns import Column, ColumnGroup, FloatColumn, IntColumn, Rows
 
-NO_INVENTORY = 0  # min_unit without an inventory; inventories have at least 1
+NO_INVENTORY = 0  # min_unit of providers without an inventory; inventories have at least 1
 
 _ABSENT: Mapping[str, Any] = {
     **{"capacity": 0, "reserved": 0},
@@ -21,8 +21,8 @@ class ResourceColumns(ColumnGroup):
     """Capacity, usage and unit rules of one resource class, one row per provider.
 
     ``capacity`` excludes ``reserved``. A provider without the class has capacity 0 and min_unit NO_INVENTORY. ``free``
-    and ``unit_share`` (one unit's share of the capacity) are derived, but stored as floats because every decision reads
-    them.
+    and ``unit_share`` (one unit's share of the capacity) are derived values, stored as floats because every decision
+    reads them.
     """
 
     EMPTY: ClassVar = {
@@ -75,7 +75,7 @@ class ResourceColumns(ColumnGroup):
 
 
 class ResourceTable(dict[str, ResourceColumns]):
-    """Columns by resource class, over the same rows; classes are never dropped."""
+    """Columns by resource class, over the same rows. Classes are never dropped."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class ResourceTable(dict[str, ResourceColumns]):
             self[resource_class].set_inventory(row, inventories.get(resource_class))
 
     def set_used(self, row: int, amounts: Mapping[str, int]) -> None:
-        """Set a provider's usage to absolute sums, and to 0 in all other classes."""
+        """Set a provider's usage. Classes that are not in ``amounts`` are set to 0."""
         for resource_class in self.keys() | amounts.keys():
             self[resource_class].set_used(row, amounts.get(resource_class, 0))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of one host state key, one row per host."""
+"""Column for one host state key, one row per host."""
 
 from typing import Any, ClassVar, Self
 
@@ -12,9 +12,10 @@ NO_TEXT = -1
 
 
 class StateColumn(ColumnGroup):
-    """Number, text, list of texts, or nothing per row, of one document key.
+    """Number, string, list of strings, or nothing per row: the values of one document key.
 
-    ``numbers`` has NaN and ``codes`` NO_TEXT for other types; True is 1, False 0. Lists are bits per text.
+    For values of other types, ``numbers`` has NaN and ``codes`` has NO_TEXT. True is 1, False is 0. A list sets one bit
+    per string.
     """
 
     __slots__ = ("_lists", "codes", "numbers", "texts")
@@ -35,7 +36,7 @@ class StateColumn(ColumnGroup):
             self._lists.grow(size)
 
     def set_row(self, row: int, value: Any) -> None:
-        """Set a JSON value; objects, and list elements other than texts, are ignored."""
+        """Set a JSON value. Objects and list elements other than strings are ignored."""
         self.numbers[row] = value if isinstance(value, (int, float)) else np.nan
         text = isinstance(value, str)
         self.codes[row] = self.texts.setdefault(value, len(self.texts)) if text else NO_TEXT
@@ -49,7 +50,7 @@ class StateColumn(ColumnGroup):
         count = len(rows)
         codes = [self.texts.setdefault(text, len(self.texts)) for text in other.texts]
         self.numbers[rows] = other.numbers[:count]
-        self.codes[rows] = np.array([*codes, NO_TEXT], np.int64)[other.codes[:count]]  # NO_TEXT is index -1
+        self.codes[rows] = np.array([*codes, NO_TEXT], np.int64)[other.codes[:count]]  # index -1 is NO_TEXT
         if other._lists is not None:
             self._list_columns().copy_from(rows, other._lists)
         elif self._lists is not None:

@@ -13,12 +13,12 @@ from scheduler_svc.core.table.read_errors import METRIC_PREFIX, explain_key
 from scheduler_svc.core.table.state_column import NO_TEXT, StateColumn
 from scheduler_svc.core.table.unreported_builds import METRICS, UnreportedBuilds
 
-FAMILY_SUFFIX = "="  # last character of a key that stands for all metrics with this prefix (a metric family)
-MAX_FAMILY_COLUMNS = 256  # columns for metrics of families; more are ignored
+FAMILY_SUFFIX = "="  # last character of a metric family's key, which is the prefix of its metrics
+MAX_FAMILY_COLUMNS = 256  # columns for metrics of families; further metrics are ignored
 
 
 class StateColumns:
-    """One column per key in ``reads``: metrics of hosts, and keys of documents named after hosts."""
+    """Column per key in ``reads``: metrics of hosts, and keys of documents named after hosts."""
 
     __slots__ = ("_columns", "_families", "_family_columns", "_metrics", "_size", "builds")
 
@@ -63,22 +63,22 @@ class StateColumns:
             column.set_row(row, metrics.get(name))
 
     def count_build(self, row: int, now: float) -> None:
-        """Count a build in the metrics of ``row`` until its host reports or UnreportedBuilds gives up."""
+        """Count a build in the metrics of ``row`` until the host reports or the build expires."""
         columns = [self._metrics[name] for name in METRICS if name in self._metrics]
-        if columns:  # not read by default
+        if columns:  # no metric column, unless a filter or weigher reads it
             self.builds.add(row, columns, now)
 
     def numbers(self, namespace: str, key: str) -> FloatColumn:
         return self._find(namespace, key).numbers
 
     def equals(self, namespace: str, key: str, text: str) -> Column:
-        """Return a mask of the rows with exactly this text. Raises LookupError without a column."""
+        """Return a mask of the rows with exactly this string. Raises LookupError without a column."""
         column = self._find(namespace, key)
         mask: Column = column.codes == column.texts.get(text, NO_TEXT - 1)
         return mask
 
     def spelling(self, namespace: str, key: str, text: str) -> str:
-        """Return a row's spelling of ``text``, ignoring case, or ``text`` itself. Raises LookupError."""
+        """Return a row's spelling of ``text``, ignoring case, or else ``text``. Raises LookupError without a column."""
         texts = self._find(namespace, key).texts
         if text in texts:
             return text
@@ -86,7 +86,7 @@ class StateColumns:
         return next((spelling for spelling in texts if spelling.lower() == folded), text)
 
     def contains(self, namespace: str, key: str, text: str, size: int) -> Column:
-        """Return a mask of the first ``size`` rows whose list contains this text. Raises LookupError."""
+        """Return a mask of the first ``size`` rows whose list has ``text``. Raises LookupError without a column."""
         return self._find(namespace, key).contains(text, size)
 
     def copy_from(self, rows: Rows, other: "StateColumns") -> None:
@@ -119,14 +119,14 @@ class StateColumns:
     def _find(self, namespace: str, key: str) -> StateColumn:
         column = self._columns.get(namespace, {}).get(key)
         if column is None and namespace == "compute" and key.removeprefix(METRIC_PREFIX).startswith(self._families):
-            return StateColumn(self._size)  # metric of a family, not reported yet
+            return StateColumn(self._size)  # metric of a family that no host has reported yet
         if column is None:
             raise LookupError(explain_key(namespace, key))
         return column
 
 
 def _has_column(namespace: str, key: str) -> bool:
-    # Other keys of namespaces composed by the store, aggregates and Nova's computes have dedicated columns.
+    # Other keys of these namespaces have dedicated columns.
     if namespace == "compute":
         return _is_metric(key) and not key.endswith(FAMILY_SUFFIX)
     if namespace == compute_node.NAMESPACE:

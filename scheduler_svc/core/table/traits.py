@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trait sets as bit columns: one 64-bit word column per 64 distinct traits."""
+"""Trait sets as bit columns: one column of 64-bit words per 64 distinct traits."""
 
 from collections.abc import Collection, Iterable
 
@@ -12,7 +12,7 @@ WORD = 64
 
 
 def names_in(names: Iterable[str], words: Iterable[int]) -> set[str]:
-    """Decode the trait words of one row; ``names`` has the trait of each bit."""
+    """Decode the trait words of one row. ``names`` lists the traits in order of their bits."""
     mask = sum(word << (number * WORD) for number, word in enumerate(words))
     return {name for bit, name in enumerate(names) if mask >> bit & 1}
 
@@ -29,7 +29,7 @@ class TraitColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Trait of each bit; bits are never reassigned."""
+        """Traits in order of their bits, which are never reassigned."""
         return tuple(self._bits)
 
     def grow(self, size: int) -> None:
@@ -44,7 +44,7 @@ class TraitColumns:
             word[row] = (mask >> (number * WORD)) & (2**WORD - 1)
 
     def copy_from(self, rows: Rows, other: "TraitColumns") -> None:
-        """Copy the first rows of ``other`` to ``rows``, translating bit numbers."""
+        """Copy the first rows of ``other`` to ``rows``, and translate bit numbers."""
         self.clear(rows)
         for trait in other._bits:
             number, bit = divmod(self._bit(trait), WORD)

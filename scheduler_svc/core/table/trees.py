@@ -21,7 +21,7 @@ ProviderCount = Callable[Concatenate[ProviderColumns, P], IntColumn | FloatColum
 
 
 class SharingChild(NamedTuple):
-    """Sharing provider below a root: its partition's forest, its row there, and its root's row."""
+    """Sharing provider below a root: forest, row in the forest, and host row of the root."""
 
     forest: Forest
     row: int
@@ -31,8 +31,8 @@ class SharingChild(NamedTuple):
 class TreeColumns:
     """Hosts with their child providers and the providers that share with them.
 
-    In decisions, only roots that take claims now share, and only with compute hosts. ``everywhere`` lets every existing
-    provider share with all trees, as in Placement.
+    For decisions, only roots that currently take claims share, and only with compute hosts. With ``everywhere``, every
+    existing provider shares with all trees, as in Placement.
     """
 
     __slots__ = ("_aggregates", "_everywhere", "_sharing_children", "_sharing_rows", "_table", "forests", "hosts")
@@ -56,7 +56,7 @@ class TreeColumns:
 
     @property
     def sharing_rows(self) -> Rows:
-        """Rows of sharing roots that take claims now; with ``everywhere``, of all sharing roots."""
+        """Rows of the sharing roots that currently take claims; with ``everywhere``, of all sharing roots."""
         if self._sharing_rows is None:
             table, size = self._table, self.hosts.size
             if table.traits.contains(SHARING_TRAIT):
@@ -70,7 +70,7 @@ class TreeColumns:
 
     @property
     def sharing_children(self) -> Sequence[SharingChild]:
-        """Sharing providers below roots; none for decisions."""
+        """Sharing providers below roots. Decisions use none."""
         if self._sharing_children is None:
             self._sharing_children = []
             for forest, below in self.forests if self._everywhere else ():
@@ -106,7 +106,10 @@ class TreeColumns:
         return self._table.partitions[int(self._table.partition[row])].forest
 
     def containing(self, name: str, *, sharing: bool = False) -> Column:
-        """Return a mask of the hosts whose tree contains a provider; with ``sharing``, also of hosts served by it."""
+        """Return a mask of the hosts whose tree contains a provider.
+
+        With ``sharing``, the provider's tree also serves the hosts that it shares with.
+        """
         column = np.zeros(self.hosts.size, np.bool_)
         for part in self._table.partitions:
             row = part.rows.get(name)
@@ -122,12 +125,15 @@ class TreeColumns:
         return column
 
     def has_rules(self, resource_class: str) -> bool:
-        """Return whether any provider's unit rules of a class may reject an amount within capacity."""
+        """Return whether the unit rules of any provider may reject an amount of this class within capacity."""
         tables = (self._table.resources, *(forest.resources for forest, _ in self.forests))
         return any(table[resource_class].rules for table in tables if resource_class in table)
 
     def served_by(self, row: int) -> Column:
-        """Return a mask of the hosts with a tree member in an aggregate of ``row``; in decisions only compute hosts."""
+        """Return a mask of the hosts with a tree member in an aggregate of ``row``.
+
+        For decisions, only compute hosts are served.
+        """
         forests = [part.forest for part in self._table.partitions]
         key = ("served", row, *(forest.version for forest in forests))
         names, number = self._aggregates.of_row(row), int(self._table.partition[row])
@@ -139,24 +145,27 @@ class TreeColumns:
         return column & servable
 
     def served_by_child(self, child: SharingChild) -> Column:
-        """Return a mask of the hosts, except its own root, that a sharing child provider shares with."""
+        """Return a mask of the hosts outside its own tree that a sharing child provider serves."""
         names = child.forest.aggregates.of(child.row)
         column = self._find_served_by(names, int(self._table.partition[child.root]))
         column[child.root] = False
         return column
 
     def any(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
-        """Return a mask of the hosts with a provider, in or sharing with their tree, that satisfies ``test``."""
+        """Return a mask of the hosts with a provider that satisfies ``test``.
+
+        The provider may be in the host's tree or share with it.
+        """
         own = test(self.hosts, *args, **kwargs)
         return own if self.are_flat else own | self._any_other(own, test, *args, **kwargs)
 
     def any_other(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
-        """Return a mask of the hosts with any such provider except the host itself."""
+        """Return a mask of the hosts that pass ``any`` by a provider other than the host itself."""
         own = test(self.hosts, *args, **kwargs) if len(self.sharing_rows) else np.zeros(self.hosts.size, np.bool_)
         return self._any_other(own, test, *args, **kwargs)
 
     def _any_other(self, own: Column, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
-        """Implement ``any_other``; ``own`` is ``test`` of the hosts, and irrelevant if none shares."""
+        """Implement ``any_other``. ``own`` is ``test`` of the hosts, and ignored if no host shares."""
         column = np.zeros(self.hosts.size, np.bool_)
         for forest, below in self.forests:
             inside = test(below, *args, **kwargs) & forest.present[: forest.size]
@@ -171,7 +180,7 @@ class TreeColumns:
         return column
 
     def sum(self, count: ProviderCount[P], *args: P.args, **kwargs: P.kwargs) -> FloatColumn:
-        """Return per host the sum of ``count`` over its tree and the providers sharing with it."""
+        """Sum ``count`` over each host's tree and the providers that share with it."""
         own = count(self.hosts, *args, **kwargs)
         column = own.astype(np.float64)
         for forest, below in self.forests:
@@ -184,22 +193,22 @@ class TreeColumns:
         for row in self.sharing_rows.tolist():
             if own[row]:
                 served = self.served_by(row).copy()
-                served[row] = False  # counted in its own tree
+                served[row] = False  # already counted in its own tree
                 column[served] += own[row]
         return column
 
     def free(self, resource_class: str) -> FloatColumn:
-        """Return capacity minus usage per host, summed over its tree."""
+        """Return capacity minus usage, summed over each host's tree."""
         if not self.forests:
             return self.hosts.free(resource_class)
         return self._sum_over_tree(resource_class, ProviderColumns.free)
 
     def capacity(self, resource_class: str) -> FloatColumn:
-        """Return the capacity per host, used or not, summed over its tree."""
+        """Return the whole capacity, free or used, summed over each host's tree."""
         return self._sum_over_tree(resource_class, ProviderColumns.capacity)
 
     def unit_share(self, resource_class: str) -> FloatColumn:
-        """Return one unit's share of the capacity of the host's tree; 0 without capacity."""
+        """Return one unit's share of the capacity of each host's tree; 0 without capacity."""
         if not self.forests:
             return self.hosts.unit_share(resource_class)
         capacity = self.capacity(resource_class)
@@ -223,12 +232,12 @@ class TreeColumns:
         return (child for child in self.sharing_children if self.served_by_child(child)[row])
 
     def _find_served_by(self, names: Collection[str], number: int) -> Column:
-        """Return a mask of the hosts of a partition with a tree member in one of these aggregates."""
+        """Return a mask of the partition's hosts with a tree member in one of these aggregates."""
         column = self._aggregates.members(names).copy()
         for forest, below in self.forests:
             inside = below.members(names) & forest.present[: forest.size]
             column[forest.root[: forest.size][inside]] = True
-        # A claim must be within one partition.
+        # A claim cannot span partitions.
         column &= self._table.partition[: self.hosts.size] == number
         return column
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds placed by this worker that their hosts have not reported yet."""
+"""Builds that this worker placed and that their hosts have not reported yet."""
 
 from collections.abc import Sequence
 
@@ -7,21 +7,21 @@ import numpy as np
 
 from scheduler_svc.core.table.state_column import StateColumn
 
-METRICS = ("instances", "io_ops")  # metrics in which a build counts until its host reports
-# Seconds without a report until a build no longer counts, because it never began or has ended.
+METRICS = ("instances", "io_ops")  # metrics that count a build until its host reports
+# Seconds after which an unreported build no longer counts: it never began, or has ended.
 PATIENCE_S = 60.0
 
 
 class UnreportedBuilds:
-    """Adds builds to reported metrics until the next report, like Nova's ``HostState.consume_from_request``.
+    """Builds added to reported metrics until the host's next report, like Nova's ``HostState.consume_from_request``.
 
-    Otherwise a burst would exceed the limits of IoOpsFilter and NumInstancesFilter.
+    Without them, a burst would exceed the limits of IoOpsFilter and NumInstancesFilter.
     """
 
     __slots__ = ("_rows",)
 
     def __init__(self) -> None:
-        # {row: (time until which its builds count, their number, metrics without them)}, in order of the time.
+        # {row: (expiry of its builds, their number, metrics without them)}, ordered by expiry.
         self._rows: dict[int, tuple[float, int, Sequence[tuple[StateColumn, float]]]] = {}
 
     def add(self, row: int, columns: Sequence[StateColumn], now: float) -> None:
@@ -40,11 +40,11 @@ class UnreportedBuilds:
                 self._take_back(row)
 
     def forget(self, row: int) -> None:
-        """Stop counting builds of a row whose host has reported."""
+        """Stop counting the builds of a row whose host has reported."""
         self._rows.pop(row, None)
 
     def expire(self, now: float) -> None:
-        """Undo builds of hosts that reported nothing for PATIENCE_S."""
+        """Undo the builds of hosts that have not reported for PATIENCE_S."""
         while self._rows:
             row = next(iter(self._rows))
             if self._rows[row][0] > now:

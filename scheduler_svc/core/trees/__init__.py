@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocation candidates of ranked hosts: exact searches of provider trees, on demand."""
+"""Exact, on-demand search of ranked hosts' provider trees for allocation candidates."""

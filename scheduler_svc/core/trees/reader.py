@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds provider trees from the table's columns, for the few hosts that are searched."""
+"""Provider trees built from the table's columns, only for the few hosts that are searched."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -10,13 +10,13 @@ from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.trees import TreeColumns
 from scheduler_svc.core.table.view import View
 
-# {provider: amounts} reserved (negative: released) by the same call, and not yet in the table.
+# {provider: amounts} that the same call reserved (negative: released) and that the table does not show yet.
 AllocationLedger = Mapping[str, Mapping[str, int]]
 NO_RESERVATIONS: AllocationLedger = {}
 
 
 class TreeReader:
-    """Reads only the resource classes, traits and aggregates that a request uses."""
+    """Reader of provider trees, limited to the resource classes, traits and aggregates that a request uses."""
 
     def __init__(self, view: View, trees: TreeColumns, tree_request: TreeRequest, *, all_classes: bool = False) -> None:
         self._view = view
@@ -33,14 +33,14 @@ class TreeReader:
         return not self._trees.forest(row).descendants(row) and not any(self._trees.find_sharing_rows(row))
 
     def tree(self, row: int, ledger: AllocationLedger = NO_RESERVATIONS) -> ProviderTree:
-        """Return the host's tree with sharing providers; ``ledger`` counts as used."""
+        """Return the host's tree with its sharing providers. ``ledger`` counts as used."""
         root = self.root(row, ledger)
         sharing = [self.root(sharing_row, ledger) for sharing_row in self._trees.find_sharing_rows(row)]
         sharing += self._sharing_children(row, {provider.id for provider in sharing}, ledger)
         return ProviderTree([root, *self._below(row, root.id, ledger)], sharing)
 
     def _sharing_children(self, row: int, roots: set[str], ledger: AllocationLedger) -> Iterator[Provider]:
-        """Yield the sharing child providers of other trees; ``roots`` are the roots that share."""
+        """Yield the sharing child providers of other trees. ``roots`` are the sharing roots."""
         children = [
             (child, self._trees.forest(child.root).ancestors(child.row))
             for child in self._trees.find_sharing_children(row)
