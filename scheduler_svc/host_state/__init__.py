@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state: reports of hosts, and documents about them."""
+"""Host state: reports of hosts, and documents about hosts."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings about invalid aggregate metadata, for which decisions use configured values."""
+"""Warnings about invalid multipliers in aggregate metadata. Decisions use the configured multipliers instead."""
 
 from collections.abc import Callable, Iterable
 
@@ -12,7 +12,7 @@ LOG = log.getLogger(__name__)
 
 
 class AggregateMetadataChecker:
-    """Logs one warning per multiplier that is no number, until it changes."""
+    """Checker of aggregate metadata that warns once of each multiplier that is not a finite number."""
 
     def __init__(self, table: Callable[[], HostTable], options: Iterable[str]) -> None:
         self._table = table
@@ -20,7 +20,7 @@ class AggregateMetadataChecker:
         self._logged: frozenset[str] = frozenset()
 
     def check(self) -> None:
-        """Check the metadata of all aggregates, with the table locked only while it is copied."""
+        """Check the metadata of all aggregates. The table is locked only while the metadata is copied."""
         with self._table().reading() as view:
             metadata = {name: view.aggregates.metadata(name) for name in view.aggregates.names}
         complaints = frozenset(

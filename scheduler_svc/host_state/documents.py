@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state documents in namespaces, each with one declared writer."""
+"""Host state documents in namespaces, each of which has one declared writer."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -14,15 +14,15 @@ from scheduler_svc.store.documents import is_same
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import OLDER_SEEN_MS, RPC_VERSIONS
 
-HOST = "host"  # key in ``matching`` that selects one service host's documents
-MAX_SCANNED = 5000  # documents scanned per call, so that a rare match does not block a worker
-CHUNK_SIZE = 1000  # documents per read of the store
+HOST = "host"  # key in ``matching`` that selects the documents of one service host
+MAX_SCANNED = 5000  # documents scanned per call, so that a search with few matches does not block a worker
+CHUNK_SIZE = 1000  # documents per read from the store
 
-_CHANGEABLE = ("enabled", "disabled_reason")  # writable fields of a service
+_CHANGEABLE = ("enabled", "disabled_reason")  # fields of a service that operators may change
 
 
 class HostStateDocument(NamedTuple):
-    """A partition's document, and the version that an update must name."""
+    """Document of a partition, with the version that an update must name."""
 
     partition: str
     name: str
@@ -31,17 +31,17 @@ class HostStateDocument(NamedTuple):
 
 
 class HostStates:
-    """Thread-safe reader and writer of documents of all partitions: stores compare versions on write.
-
-    ``partition`` None means the partition of the document, or of a new document's host.
-    """
+    """Thread-safe reader and writer of the documents of all partitions. Stores compare versions on write."""
 
     def __init__(self, partitions: OpenPartitions, namespaces: NamespaceRegistry) -> None:
         self._partitions = partitions
         self._namespaces = namespaces
 
     def get(self, namespace: str, name: str) -> HostStateDocument:
-        """Return a document; raises UnknownNamespace, UnknownHost, StoreUnavailable (a silent store may have it)."""
+        """Return a document.
+
+        Raises UnknownNamespace, UnknownHost, or StoreUnavailable if an unavailable store may have the document.
+        """
         self._namespaces.find(namespace)
         missing: errors.GanttError | None = None
         for partition in self._partitions.search_order(names.host_of(name)):
@@ -62,10 +62,11 @@ class HostStates:
         matching: Mapping[str, Any] | None = None,
         partition: str | None = None,
     ) -> tuple[list[HostStateDocument], str | None]:
-        """Return a page of documents by name, of one partition or all, and the next marker (None at the end).
+        """Return a page of documents, sorted by name, and the next marker (None at the end).
 
-        ``matching`` compares top-level keys. A page with a marker may have fewer than ``limit`` documents, because a
-        call scans at most MAX_SCANNED per partition. Raises UnknownNamespace and StoreUnavailable.
+        ``partition`` None means all partitions. ``matching`` compares top-level keys. A page with a marker may have
+        fewer than ``limit`` documents, because a call scans at most MAX_SCANNED documents per partition. Raises
+        UnknownNamespace, UnknownPartition and StoreUnavailable.
         """
         self._namespaces.find(namespace)
         partitions = [self._partitions.find(partition)] if partition is not None else list(self._partitions)
@@ -74,7 +75,7 @@ class HostStates:
             (document for page, _ in pages for document in page),
             key=lambda document: (document.name, document.partition),
         )
-        # Stop at the end of the shortest page: its partition may have further names.
+        # Stop at the end of the shortest page, because that page's partition may have further names.
         ends = [following for _, following in pages if following is not None]
         if len(documents) > limit:
             ends.append(documents[limit - 1].name)
@@ -84,7 +85,7 @@ class HostStates:
         return [document for document in documents if document.name <= last], last
 
     def every(self, namespace: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the documents of all partitions; raises the errors of ``list``."""
+        """Yield the documents of all partitions. Raises UnknownNamespace and StoreUnavailable."""
         located = paging.entries(lambda marker: self.list(namespace, marker, CHUNK_SIZE))
         return (document.document for document in located)
 
@@ -98,10 +99,11 @@ class HostStates:
         *,
         partition: str | None = None,
     ) -> HostStateDocument:
-        """Merge ``changes`` into the document at ``version`` (0: create it); return the result.
+        """Merge ``changes`` into the document at ``version`` (0 creates it) and return the result.
 
-        None removes a key, except in namespace ``service``. Raises UnknownNamespace, WriterRefused, UnknownHost,
-        VersionConflict, InvalidHostState, and InvalidRequest, also for an aggregate in several partitions.
+        None removes a key, except in namespace ``service``. ``partition`` None means the document's partition or, for a
+        new document, its host's. Raises UnknownNamespace, WriterRefused, UnknownPartition, UnknownHost, Conflict,
+        VersionConflict, InvalidHostState, and InvalidRequest, also for an aggregate if there are several partitions.
         """
         declaration = self._namespaces.find(namespace)
         declaration.check_writer(writer)
@@ -116,16 +118,19 @@ class HostStates:
         return HostStateDocument(store.partition, name, store.put_state(namespace, name, version, merged), merged)
 
     def delete(self, namespace: str, name: str, version: int, writer: str) -> None:
-        """Delete the document at ``version`` if it exists.
+        """Delete the document at ``version``, if it exists.
 
-        Raises UnknownNamespace, WriterRefused, VersionConflict, and InvalidRequest for documents that are deleted only
-        with their host.
+        Raises UnknownNamespace, WriterRefused, VersionConflict, and InvalidRequest for documents that are only deleted
+        together with their host.
         """
         self._namespaces.find(namespace).check_writer(writer)
         self._find_partition(namespace, name, None).store.delete_state(namespace, name, version)
 
     def _find_partition(self, namespace: str, name: str, partition: str | None) -> OpenPartition:
-        """Return the partition of an existing or new document; raises Conflict if it is not ``partition``."""
+        """Return the partition of an existing or new document.
+
+        Raises Conflict if the document exists in a partition other than ``partition``.
+        """
         requested_partition = None if partition is None else self._partitions.find(partition)
         if len(self._partitions) == 1:
             return self._partitions.own
@@ -141,7 +146,7 @@ class HostStates:
         except errors.UnknownHost:
             return requested_partition or next(iter(self._partitions.search_order(names.host_of(name))))
         if requested_partition is not None:
-            # Two documents with one name would apply to different hosts.
+            # Two documents with the same name would apply to different hosts.
             raise errors.Conflict(
                 what=f"Creating {name!r} in partition {partition!r}", why=f"it is in partition {owner.name!r} already"
             )

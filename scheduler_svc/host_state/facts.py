@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusal of single facts; the rest of a report is kept."""
+"""Refusal of single invalid facts, so that the rest of a report is kept."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ Node = Mapping[str, Any]
 
 
 def drop_refused_facts(nodes: Mapping[str, Node]) -> tuple[dict[str, Node], list[errors.InvalidFact]]:
-    """Return the nodes without facts of a wrong type, and one error per dropped fact."""
+    """Remove facts of a wrong type. Return the nodes, and one error per removed fact."""
     valid_nodes, refusals = dict(nodes), []
     for name, node in nodes.items():
         refused = dict(_refuse(node))

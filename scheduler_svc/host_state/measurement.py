@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a worker's table: hosts by state, and their capacity and usage."""
+"""Metrics of a worker's table: hosts by state, with their capacity and usage."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,21 +11,21 @@ from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 
-MAX_CLASSES = 64  # resource classes with metrics
+MAX_CLASSES = 64  # resource classes that get metrics
 MAX_AGGREGATES = 100
 
 Amounts = tuple[str, int, int, int]  # resource class, capacity, reserved, used
 
 
 class HostMeasurement:
-    """Gauges of one worker's table, which is locked for one partition or aggregate at a time."""
+    """Gauges of one worker's table. The table is locked for one partition or aggregate at a time."""
 
     def __init__(self, partitions: OpenPartitions) -> None:
         self._partitions = partitions
-        self._gauges: set[Any] = set()  # gauges set by the last measurement
+        self._gauges: set[Any] = set()  # gauges that the last measurement set
 
     def measure(self) -> None:
-        """Measure everything; set stale gauges to 0."""
+        """Set all gauges; reset those without a current value to 0."""
         measure_silence(self._partitions)
         former, self._gauges = self._gauges, set()
         for partition in self._partitions:

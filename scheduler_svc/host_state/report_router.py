@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes hosts' reports to their partition; a host leaves a partition only without claims."""
+"""Routing of hosts' reports to their partitions. A host with claims cannot change its partition."""
 
 from oslo_log import log
 
@@ -13,11 +13,12 @@ LOG = log.getLogger(__name__)
 
 
 def update_stats(partitions: OpenPartitions, host: str, partition: str | None, report: HostReport) -> StatsOutcome:
-    """Apply a report; see HostReportStore.update_stats.
+    """Apply a host's report in its partition; see HostReportStore.update_stats.
 
-    ``partition`` None: this worker's. A host that registers elsewhere than before is removed there first, since claims
-    cannot move. Raises HostInUse if it has claims there, Conflict if it may have some, HostIdentityConflict if an agent
-    with another state folder is up there, StoreUnavailable and UnknownPartition.
+    ``partition`` None means this worker's partition. A host that registers in a different partition than before is
+    first removed from its former partition, because claims cannot move. Raises HostInUse if the host has claims in the
+    former partition, Conflict if it may have some, HostIdentityConflict if an agent with a different state folder is up
+    there, StoreUnavailable and UnknownPartition.
     """
     target = partitions.find(partition)
     if report.register:
@@ -29,10 +30,10 @@ def update_stats(partitions: OpenPartitions, host: str, partition: str | None, r
 
 
 def _has_host(partitions: OpenPartitions, partition: OpenPartition, host: str, host_uuid: str) -> bool:
-    """Return whether a partition has a host, by its store, since the table may lack a new host.
+    """Return whether a partition's store has a host. The table may not have a new host yet.
 
     While the store is unavailable, the table decides, so that hosts of other partitions can register. Raises
-    HostIdentityConflict if an agent with another state folder is up there.
+    HostIdentityConflict if an agent with a different state folder is up in this partition.
     """
     try:
         service = partition.store.get_state(SERVICE, host)[1]
@@ -47,6 +48,6 @@ def _has_host(partitions: OpenPartitions, partition: OpenPartition, host: str, h
 
 
 def remove(partitions: OpenPartitions, host: str) -> None:
-    """Remove a lost service host from every partition that may have it; raises HostInUse, Conflict."""
+    """Remove a lost service host from every partition that may have it. Raises HostInUse, Conflict."""
     for partition in partitions.of_host(host) or partitions:
         partition.store.remove(host, lost=True)

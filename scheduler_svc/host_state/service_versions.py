@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC versions reported by services, stored in their documents of namespace ``service``."""
+"""RPC versions that services report, stored in their documents of namespace ``service``."""
 
 import contextlib
 import re
@@ -16,13 +16,16 @@ from scheduler_svc.store.reports import service_name
 
 Versions = Mapping[str, str]
 MAX_TOPICS = 8
-# Silence after which an older process has ended; must exceed the interval of reports.
+# Silence that proves the end of an older release's process. Must exceed the report interval.
 OLDER_ENDED_MS = 60_000
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 
 
 def check_versions(binary: str, versions: Any) -> Versions | None:
-    """Return versions like "1.0" of at most MAX_TOPICS topics with the service's own; raises InvalidRequest."""
+    """Return the versions, such as "1.0", by topic; None if there are none. Raises InvalidRequest.
+
+    At most MAX_TOPICS topics are allowed, and the service's own topics are required.
+    """
     if versions is None or versions == {}:
         return None
     is_valid = (
@@ -44,8 +47,8 @@ def check_versions(binary: str, versions: Any) -> Versions | None:
 def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms: int) -> dict[str, Any]:
     """Return the changes that a process's report makes to its service's document.
 
-    Processes of two releases may report under one name during an upgrade; the older counts until it has been silent for
-    OLDER_ENDED_MS.
+    During an upgrade, processes of two releases may report under one name. The older release counts until it has been
+    silent for OLDER_ENDED_MS.
     """
     lowest, seen_ms = document.get(RPC_VERSIONS), document.get(OLDER_SEEN_MS)
     if reported == lowest:
@@ -59,9 +62,10 @@ def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms:
 
 
 def oldest_versions(documents: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
-    """Return the oldest version per topic of the living services; None if one of them reports none.
+    """Return the oldest version of each topic among living services.
 
-    Too old agents get no new servers and must not cap messages to others.
+    The version is None if one of these services reports none. Agents that are too old do not count: they get no new
+    servers, and must not cap the messages to others.
     """
     oldest: dict[str, str | None] = {}
     for document in documents:
@@ -91,7 +95,10 @@ def report_service(
     reported: Versions | None,
     clock: Callable[[], int] = wall_clock_ms,
 ) -> str:
-    """Record a process's heartbeat and versions; return the service's name. The next report repeats a lost race."""
+    """Record a process's heartbeat and versions; return the service's name.
+
+    If the write of the versions loses a race, the process's next report repeats it.
+    """
     name = service_name(host, binary)
     known_version, _ = store.find_state(SERVICE, name)
     store.heartbeat(host, binary)

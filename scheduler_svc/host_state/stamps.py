@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stamps on answers to agents and conductors: proof of an epoch and position that a store once had."""
+"""Stamps on answers to agents and conductors: proof that a store once had an epoch and position."""
 
 import hashlib
 import hmac
@@ -12,13 +12,14 @@ CONDUCTORS = "(conductors)"  # pseudo-host of stamps shared by conductors; never
 
 
 class StampSigner:
-    """Signer and verifier of stamps EPOCH.POSITION.MAC with a key known only to schedulers; without a key, neither.
+    """Signer and verifier of stamps EPOCH.POSITION.MAC. Without a key, it does neither.
 
-    The MAC also covers partition and host, so a stamp proves nothing in another partition or from another host.
+    Only schedulers know the key. The MAC also covers partition and host, so a stamp proves nothing in a different
+    partition or from a different host.
     """
 
     def __init__(self, key: str | None) -> None:
-        """Raises BadConfiguration for a key that is too short."""
+        """Raise BadConfiguration if the key is too short."""
         if key and len(key) < MIN_KEY:
             raise errors.BadConfiguration(
                 why=f"[scheduler] stamp_key must have at least {MIN_KEY} characters, got {len(key)}"
@@ -26,19 +27,19 @@ class StampSigner:
         self._key = key.encode() if key else None
 
     def sign(self, partition: str, host: str, epoch: int, position: int) -> str | None:
-        """Return the stamp of an answer to ``host``, or None without a key."""
+        """Return the stamp of an answer to ``host``; None without a key."""
         if self._key is None:
             return None
         return f"{epoch}.{position}.{self._code(self._key, partition, host, epoch, position)}"
 
     def verify(self, partition: str, host: str, stamp: str | None) -> tuple[int, int] | None:
-        """Return (epoch, position) of a stamp signed for ``host``, or None for anything else."""
+        """Return (epoch, position) of a stamp that was signed for ``host``; None for any other string."""
         parts = stamp.split(".") if stamp else []
         if self._key is None or len(parts) != 3 or not all(_is_number(part) for part in parts[:2]):
             return None
         epoch, position = int(parts[0]), int(parts[1])
         code = self._code(self._key, partition, host, epoch, position)
-        sent_code = parts[2].encode(errors="replace")  # may contain an unpaired surrogate
+        sent_code = parts[2].encode(errors="replace")  # the stamp may contain an unpaired surrogate
         return (epoch, position) if hmac.compare_digest(code.encode(), sent_code) else None
 
     @staticmethod

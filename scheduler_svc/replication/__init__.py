@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In-memory replicas of partitions, updated from their logs."""
+"""In-memory replicas of partitions, updated from the partitions' logs."""

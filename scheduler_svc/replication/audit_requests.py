@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notifies the conductor of hosts that need an audit: the scheduler sends no commands to hosts."""
+"""Requests for audits, sent to the conductor because the scheduler sends no commands to hosts."""
 
 import threading
 import time
@@ -19,18 +19,20 @@ LOG = log.getLogger(__name__)
 
 CALL_TIMEOUT = 10.0
 LIST_TIMEOUT = 60.0  # the conductor reads all its records
-# Age from which the conductor's records are trusted to name every host with instances, if the worker had no table.
+# The conductor's records are trusted to name every host with instances if the conductors' store began its epoch this
+# much earlier than the partition began its own. Needed by workers that had no table.
 RECORDS_INTACT_MS = 3_600_000
-# Time in which every live worker reconnects to a partition and names its hosts: longest retry pause plus one try.
+# Longest time until every live worker has reconnected to a partition and named its hosts: a retry pause and one try.
 WORKERS_S = 15.0
-# A failed machine may take down broker and store together: retry the conductor while the bus recovers.
+# A failed machine may take down both broker and store: retry the conductor while the bus recovers.
 CALLS, RETRY_S = 12, 5.0
 
 
 class AuditAnnouncer:
-    """Requests audits after each load of a partition, and tells its store the hosts in the conductor's records.
+    """Requester of audits after each load of a partition.
 
-    Best effort: agents also learn of audits from report answers, and the store's collection of names times out.
+    It also names the hosts in the conductor's records to the partition's store. Best effort: agents also learn of
+    audits from report answers, and the store's collection of names times out.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class AuditAnnouncer:
         self._wait = wait
 
     def request_audits(self, replica: Replica) -> None:
-        """Call the conductor in a thread if hosts are not audited in this epoch or may have been forgotten."""
+        """Call the conductor, in a thread, if hosts await an audit or may have been forgotten."""
         waiting = replica.host_counts.awaiting_audit
         if waiting:
             LOG.warning(
@@ -61,7 +63,7 @@ class AuditAnnouncer:
             threading.Thread(target=self._call_conductor, args=arguments, name="announcer", daemon=True).start()
 
     def check_unverified(self, partition: str, host: str, claims: Sequence[ClaimResult]) -> None:
-        """Ask the conductor whether its records name unverified claims of ``host``; best effort."""
+        """Ask the conductor, best effort, whether its records name the unverified claims of ``host``."""
         LOG.warning(
             "Audit of host %s reported %d attempts unknown to partition %s; they count on that host until the "
             "conductor's records name them ('gantt audit' shows them)",
@@ -92,7 +94,7 @@ class AuditAnnouncer:
                     error,
                 )
             self._wait(RETRY_S)
-            if replica.log_position.epoch != epoch:  # the newer epoch's load requests audits itself
+            if replica.log_position.epoch != epoch:  # the load of the newer epoch requests its own audits
                 return
 
     @staticmethod
@@ -107,12 +109,12 @@ class AuditAnnouncer:
 
     def _name_recorded_hosts(self, replica: Replica, epoch: int) -> None:
         recorded = self._conductor.list_hosts(context.new().with_timeout(LIST_TIMEOUT), replica.partition)
-        # An epoch's number is its start time by the server's clock, in ms.
+        # An epoch's number is the time of its start by the server's clock, in ms.
         complete = replica.has_named_its_own or recorded.epoch < epoch - RECORDS_INTACT_MS
         replica.name_hosts(epoch, recorded.hosts, complete=False)
         if complete:
             if replica.absent_hosts or not replica.has_named_its_own:
-                # The store forgot hosts: let other workers name hosts that this worker never had.
+                # The store forgot hosts. Other workers may name hosts that this worker never had.
                 self._wait(WORKERS_S)
             replica.name_hosts(epoch, (), complete=True)
         LOG.info(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File in which a deployment lists a partition's service hosts."""
+"""File with a partition's service hosts, read after the store forgot hosts."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ COMMENT = "#"
 
 
 def read(path: str) -> list[str]:
-    """Return the service hosts in the file, one per line, without comments (#); raises BadConfiguration."""
+    """Return the service hosts in the file: one per line, comments begin with #. Raises BadConfiguration."""
     try:
         lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:

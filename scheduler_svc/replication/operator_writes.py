@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Last writes of operators and server groups to a partition, repeated after a failover that lost them."""
+"""Operators' last writes and server groups of a partition, repeated after a failover that lost them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -16,27 +16,27 @@ from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
-REPEATED = (AGGREGATE, SERVER_GROUP)  # besides services
-FIRST_VERSION = 1  # version of a service never changed by an operator
+REPEATED = (AGGREGATE, SERVER_GROUP)  # namespaces to repeat, in addition to services
+FIRST_VERSION = 1  # version of a service that no operator has changed
 
 Documents = Mapping[str, Mapping[str, Any] | None]
 
 
 class OperatorWrite(NamedTuple):
-    """Document as of a log position; None if deleted."""
+    """Document at a log position; None if it was deleted."""
 
     position: int
     document: Mapping[str, Any] | None
 
 
 class OperatorWrites:
-    """Aggregates, server groups, and services changed by operators, as of a replica's position. Not thread-safe."""
+    """Aggregates, server groups, and services that operators changed, as of a replica's position. Not thread-safe."""
 
     def __init__(self) -> None:
         self._last: dict[tuple[str, str], OperatorWrite] = {}
 
     def load(self, snapshot: Snapshot) -> None:
-        """Replace everything by a snapshot's documents."""
+        """Replace all documents by those of a snapshot."""
         self._last.clear()
         for namespace in REPEATED:
             self._put(namespace, snapshot.states.get(namespace, {}), snapshot.position)
@@ -50,9 +50,9 @@ class OperatorWrites:
             self._put(SERVICE, entry.payload, entry.position)
 
     def repeat_forgotten(self, store: Store, position: int) -> None:
-        """Repeat lost writes if the store no longer has ``position``, up to which these documents are known.
+        """Repeat lost writes if the store no longer has ``position``, the replica's last applied position.
 
-        Documents written after the loss stay. After StoreUnavailable, call again.
+        Documents that were written after the loss stay. After StoreUnavailable, call again.
         """
         if not _has_forgotten(store, position):
             return
@@ -72,7 +72,7 @@ class OperatorWrites:
 
 
 def _has_forgotten(store: LogStore, position: int) -> bool:
-    """Return whether a new epoch skipped this position; a log trimmed past it has lost nothing."""
+    """Return whether a new epoch skipped this position. A log that was only trimmed has lost nothing."""
     entries: Iterable[LogEntry] = store.follow(position - 1, 0, 1) or ()
     return any(entry.kind == "epoch" and entry.position > position for entry in entries)
 
@@ -98,7 +98,7 @@ def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWri
 
 
 def _repeat_service(store: HostStateStore, name: str, service: Mapping[str, Any], version: int) -> bool:
-    if not 0 < version < service["version"]:  # unknown, or changed since
+    if not 0 < version < service["version"]:  # unknown service, or changed since the failover
         return False
     changes = {key: service[key] for key in ("enabled", "disabled_reason")}
     store.put_state(SERVICE, name, version, changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores of all partitions, loaded into one table."""
+"""Stores of all partitions, loaded into one host table."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,11 +15,11 @@ from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
 
-StoreOpener = Callable[[str], Store]  # opens the store of a partition
+StoreOpener = Callable[[str], Store]  # opens the store of the named partition
 
 
 class PartitionSet:
-    """All partitions over one table. Closing it closes their stores."""
+    """All partitions over one host table. ``close`` closes their stores."""
 
     def __init__(
         self,
@@ -34,8 +34,8 @@ class PartitionSet:
     ) -> None:
         """Open the partitions ``names``.
 
-        This worker serves claims for ``served``; ``own`` is its own. ``on_loaded`` is called after each load of a
-        served partition. ``for_api``: see Replica.
+        ``own`` is this worker's partition; the worker serves claims for ``served``. ``on_loaded`` is called after each
+        load of a served partition. ``for_api``: see Replica.
         """
         self._stores: list[Store] = []
         self._for_api = for_api
@@ -47,7 +47,10 @@ class PartitionSet:
         self.served_partitions = [self.partitions.find(name) for name in served]
 
     def load(self) -> None:
-        """Load the unloaded partitions; raises StoreUnavailable if none is available. Followers load the rest later."""
+        """Load all partitions that are not loaded yet. Raises StoreUnavailable if none is available.
+
+        Followers load unavailable partitions later.
+        """
         last_error: errors.StoreUnavailable | None = None
         for partition in self.partitions:
             try:
@@ -66,14 +69,14 @@ class PartitionSet:
             partition.replica.start()
 
     def reload(self, timeout: float) -> bool:
-        """Reload all available partitions, for example after new reads; return False on timeout."""
+        """Reload all available partitions, for example after new reads. Return False on timeout."""
         present = [partition.replica for partition in self.partitions if not partition.presence.away]
         deadline = time.monotonic() + timeout
         renewed = [partition.reload(max(0.0, deadline - time.monotonic())) for partition in present]
         return all(renewed)
 
     def describe(self) -> dict[str, object]:
-        """Return a text per partition: log position and hosts by state."""
+        """Return a description per partition: log position, and hosts by state."""
         return {partition.name: _describe(partition) for partition in self.partitions}
 
     def stop(self) -> None:
@@ -93,7 +96,7 @@ class PartitionSet:
         name: str,
         on_loaded: Callable[[Replica], None] | None,
     ) -> OpenPartition:
-        # The follower needs a store of its own: it blocks there until the next change.
+        # The follower needs its own store, because it blocks there until the next change.
         store, follower_store = opener(name), opener(name)
         self._stores += [store, follower_store]
         replica = Replica(follower_store, on_loaded or _ignore_load, table, for_api=self._for_api)
@@ -108,4 +111,4 @@ def _describe(partition: OpenPartition) -> str:
 
 
 def _ignore_load(replica: Replica) -> None:
-    """Do nothing: the default of ``on_loaded``."""
+    """Do nothing, as the default of ``on_loaded``."""

@@ -35,7 +35,7 @@ class OpenPartition:
 
 
 class OpenPartitions:
-    """All configured partitions, in order; ``own`` is this service's."""
+    """All configured partitions, in order. ``own`` is this service's partition."""
 
     def __init__(self, members: Sequence[OpenPartition], own: str) -> None:
         self._members = {member.name: member for member in members}
@@ -48,7 +48,7 @@ class OpenPartitions:
         return len(self._members)
 
     def find(self, name: str | None) -> OpenPartition:
-        """Return the named partition, or the own one for None; raises UnknownPartition."""
+        """Return the named partition; the own partition for None. Raises UnknownPartition."""
         if name is None:
             return self.own
         partition = self._members.get(name)
@@ -62,10 +62,10 @@ class OpenPartitions:
         return [member for member in self if member.replica.number in numbers]
 
     def find_decision(self, request_id: str, project: str | None = None) -> tuple[OpenPartition, dict[str, Any]]:
-        """Return a decision's newest record with its partition; with ``project``, its record is preferred.
+        """Return the newest record of a decision, and its partition. Records of ``project`` come first.
 
-        Partitions that refused the call have records too. Raises UnknownDecision, or StoreUnavailable if an unavailable
-        partition may have the record.
+        A partition that refused the call has a record too. Raises UnknownDecision, or StoreUnavailable if an
+        unavailable partition may have the record.
         """
         decisions, missing = [], []
         for partition in self:
@@ -78,6 +78,6 @@ class OpenPartitions:
         return max(decisions, key=lambda pair: (project_of(pair[1]) == project, pair[1].get("at_ms", 0)))
 
     def search_order(self, name: str) -> list[OpenPartition]:
-        """Return all partitions: those with a host of this name, the own one, then all others."""
+        """Return all partitions: those with a host of this name, the own partition, then all others."""
         preferred = [*self.of_host(name), self.own]
         return list({member.name: member for member in [*preferred, *self]}.values())

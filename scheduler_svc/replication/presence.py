@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Availability of a partition's store as seen by this worker."""
+"""Availability of a partition's store as this worker observes it."""
 
 import math
 import time
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Presence:
-    """Thread-safe tracker of one store's answers: away before the first, unless the first call succeeds."""
+    """Thread-safe tracker of a store's availability. The store counts as away before its first answer."""
 
     __slots__ = ("_changed_at", "_clock", "_had_outage", "_last_contact", "away")
 
@@ -30,12 +30,12 @@ class Presence:
 
     @property
     def silent_s(self) -> float:
-        """Seconds since the last answer; infinite before the first."""
+        """Seconds since the last answer; infinite before the first answer."""
         return self._clock() - self._last_contact
 
     @property
     def steady_s(self) -> float:
-        """Seconds of uninterrupted answers; 0 while away."""
+        """Seconds of uninterrupted answers; 0 while away, infinite before the first outage."""
         return 0.0 if self.away else self._clock() - self._changed_at
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Periodic measurement of a store's collections, and trimming of its log."""
+"""Periodic measurement of a store's collections, with trimming of its log."""
 
 import time
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
 
-STORE_SHARE = 0.01  # share of the store's time for one worker's measurements
+STORE_SHARE = 0.01  # share of the store's time that one worker's measurements may use
 
 
 class SizeMeasurement:
-    """Measures a store at intervals for its bounds, in each worker by itself, without an elected leader."""
+    """Measurement of a store's sizes against its bounds. Every worker measures, without an elected leader."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -46,5 +46,5 @@ class SizeMeasurement:
             self._store.trim_log(log_size.entries * log_size.bound // log_size.bytes)
 
     def pause(self, interval: float) -> float:
-        """Return the seconds until the next measurement: ``interval``, or more if measuring is expensive."""
+        """Return the seconds until the next measurement: ``interval``, or more if measuring takes long."""
         return max(interval, self._seconds * (1 / STORE_SHARE - 1))

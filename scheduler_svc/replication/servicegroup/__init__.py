@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Liveness of services from a coordination service's group."""
+"""Liveness of services, read from a group of a coordination service."""

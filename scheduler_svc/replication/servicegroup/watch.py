@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the liveness of services from a service group to the store."""
+"""Copy of services' liveness from a service group to the store."""
 
 import time
 from collections.abc import Callable
@@ -18,10 +18,10 @@ LOG = log.getLogger(__name__)
 
 
 class ServiceGroupWatcher:
-    """Polls one partition's group and updates service liveness in its store.
+    """Poller of one partition's group that updates service liveness in the store.
 
-    An outage of the group marks no service down. A missing service is marked down after ``grace`` seconds of answered
-    polls, or ``settling`` seconds after a start or an outage.
+    An outage of the group marks no service down. A service that is missing from answered polls is marked down after
+    ``grace`` seconds, or ``settling`` seconds after a start or an outage.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ServiceGroupWatcher:
         self._grace = grace
         self._settling = settling
         self._clock = clock
-        self._alive_until: dict[str, float] | None = None  # service -> time until which it counts as alive while absent
+        self._alive_until: dict[str, float] | None = None  # service -> until when it counts as alive while absent
         self._away = False
 
     def poll(self) -> None:
@@ -62,6 +62,6 @@ class ServiceGroupWatcher:
         self._alive_until = alive_until
 
     def _read_alive(self, now: float) -> dict[str, float]:
-        """Return the services alive in the store, which an earlier worker may have just written."""
+        """Return the services that the store has as alive: an earlier worker may just have marked them."""
         services = paging.entries(partial(self._store.list_state, SERVICE))
         return {name: now + self._settling for name, _version, document in services if document["alive"]}
