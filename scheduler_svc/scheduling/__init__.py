@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scheduling decisions: selection of hosts, and their claims."""
+"""Scheduling decisions: selection of hosts, and claims on them."""

@@ -34,10 +34,13 @@ class _Round:
 
 
 class BatchWindow:
-    """Collects calls into rounds. A round's first caller waits and then ranks all; the others wait for it."""
+    """Window that collects calls into rounds.
+
+    The first caller of a round waits for the window, then ranks all calls. The other callers wait for the first.
+    """
 
     def __init__(self, rank: RankTogether, seconds: float, max_calls: int) -> None:
-        """A round closes after ``seconds`` or at ``max_calls`` calls."""
+        """A round closes after ``seconds``, or when it has ``max_calls`` calls."""
         self._rank = rank
         self._seconds = seconds
         self._max_calls = max_calls
@@ -45,10 +48,10 @@ class BatchWindow:
         self._round = _Round()
 
     def rank(self, policy: SchedulingPolicy, call: SelectionCall) -> RankingSnapshot | None:
-        """Join the open round; return this call's ranking, or None to decide it alone."""
+        """Join the open round. Return this call's ranking, or None if the call must be decided alone."""
         future: Future[RankingSnapshot | None] = Future()
         with self._lock:
-            if self._round.policy is not policy:  # the first call, or the first after a reload
+            if self._round.policy is not policy:  # the first call, or the first call after a reload
                 self._round.full.set()
                 self._round = _Round(policy)
             round_ = self._round
@@ -72,7 +75,7 @@ class BatchWindow:
         except errors.GanttError as error:
             LOG.warning("%d requests are decided one by one: %s", len(closed_round.calls), error)
         finally:
-            # Even after an error, so that waiting calls do not hang.
+            # Also after an error, so that waiting calls do not hang.
             for (_, future), snapshot in zip(closed_round.calls, snapshots, strict=True):
                 future.set_result(snapshot)
 
@@ -81,7 +84,7 @@ MAX_RANKED_TOGETHER = 100  # instances per call; larger calls would make the bat
 
 
 class BatchRanker:
-    """Ranks calls together on one partition's table. Thread-safe."""
+    """Joint ranking of calls on one partition's table. Thread-safe."""
 
     def __init__(self, store: DecisionStore, replica: ReplicaView, window_s: float, max_batch: int) -> None:
         self._store = store
@@ -89,13 +92,13 @@ class BatchRanker:
         self._window = BatchWindow(self.rank_together, window_s, max_batch) if window_s > 0 else None
 
     def rank_in_window(self, policy: SchedulingPolicy, call: SelectionCall) -> RankingSnapshot | None:
-        """Rank a call with others of the same window; None: decide it alone."""
+        """Rank a call together with other calls of its window; None if it must be decided alone."""
         if self._window is None or not self._joins(policy, call):
             return None
         return self._window.rank(policy, call)
 
     def rank_together(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[RankingSnapshot | None]:
-        """Rank the calls of each driver together; None for calls to decide alone."""
+        """Rank the calls of each driver together; None for each call that must be decided alone."""
         snapshots: list[RankingSnapshot | None] = [None] * len(calls)
         joining: dict[Driver, list[int]] = {}
         for number, call in enumerate(calls):
@@ -123,7 +126,7 @@ class BatchRanker:
             with self._replica.table.reading() as view:
                 pending = failing_hosts.decide(view, lambda view: driver.rank_batch(view, rank_requests))
                 log_positions = view.log_positions
-            # Solving is slow: block neither the table nor other green threads.
+            # Solving is slow, so it blocks neither the table nor other green threads.
             batch = green.run_in_worker_pool(pending)
         _record_metrics(batch)
         with self._replica.table.reading() as view:
@@ -137,7 +140,8 @@ class BatchRanker:
                 pipeline.claim_limits(driver.filters, view, rank_request.request, homes)
                 for rank_request in rank_requests
             ]
-        # Log entries of this worker's claims since the ranking are still unread, so claimed positions are unknown.
+        # Claimed positions are unknown: this worker may have made claims since the ranking, with log entries still
+        # unread.
         return [
             None
             if ranking is None

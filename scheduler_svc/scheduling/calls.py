@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A selection call and its outcome."""
+"""Selection call and its outcome."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from scheduler_svc.core.request import SchedulingRequest
 
 @dataclass(frozen=True, slots=True)
 class SelectionCall:
-    """Request for one host per consumer: identical instances under one attempt number."""
+    """Request for one host per consumer. The consumers are identical instances under one attempt number."""
 
     ctxt: RequestContext
     request: SchedulingRequest
@@ -21,15 +21,19 @@ class SelectionCall:
     attempt: int = 1
     alternates: int = 2
     consumer_type: str = "INSTANCE"
-    explains: bool = False  # whether to collect samples of rejected hosts even if others pass
-    fresh: bool = False  # as in ClaimBatch
-    final: bool = False  # as in ClaimBatch; the claims belong to the request's project and user
-    moves: Sequence[MoveEnd] = ()  # of each consumer; () if none moves
+    explains: bool = False  # whether to collect samples of rejected hosts even if other hosts pass
+    fresh: bool = False  # see ClaimBatch
+    final: bool = False  # see ClaimBatch; the claims belong to the request's project and user
+    moves: Sequence[MoveEnd] = ()  # one per consumer; empty if no consumer moves
 
 
 @dataclass(frozen=True, slots=True)
 class ServedCall:
-    """Claims in order of the consumers, state of the decision, and earlier hosts of the affinity group."""
+    """Claims of a served call, in order of its consumers.
+
+    ``epoch`` and ``position`` are the log position of the decision. ``group_hosts`` are the hosts that the affinity
+    group had before the call.
+    """
 
     prepared: Sequence[IntentResult]
     epoch: int

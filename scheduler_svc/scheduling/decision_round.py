@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision rounds: calls ranked on the same table and claimed in one packet. Each call succeeds or fails alone."""
+"""Decision rounds: calls that are ranked on the same table and claimed in one round trip.
+
+Each call succeeds or fails on its own.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +25,7 @@ TakeSnapshot = Callable[..., RankingSnapshot]  # PartitionScheduler.take_snapsho
 
 
 class DecisionRound:
-    """Decides tries of several calls together, in one partition. Thread-safe."""
+    """Joint decision of several calls' tries in one partition. Thread-safe."""
 
     def __init__(self, store: DecisionStore, replica: ReplicaView, take_snapshot: TakeSnapshot, ttl_ms: int) -> None:
         self._store = store
@@ -31,7 +34,7 @@ class DecisionRound:
         self._ttl_ms = ttl_ms
 
     def decide(self, tries: Sequence[PendingCall]) -> list[DecidedTry | Exception]:
-        """Return each try's decision or error. Raises StoreUnavailable if it is unknown which were claimed."""
+        """Return each try's decision or error. Raises StoreUnavailable if it is unknown which tries were claimed."""
         metrics.ROUND_CALLS.observe(len(tries))
         with tracing.shared_span("scheduler.rank", (call_try.call.ctxt.request_id for call_try in tries)):
             decisions = [
@@ -89,7 +92,7 @@ class DecisionRound:
         return snapshot, batch
 
     def _rank(self, tries: Sequence[PendingCall]) -> list[RankingSnapshot | Exception]:
-        """Return the ranking of each try. Tries whose requests differ only in ids share one ranking."""
+        """Return the ranking of each try. Tries whose requests differ only in ids share a ranking."""
         rankings: dict[int, RankingSnapshot | Exception] = {}
         alike: list[list[int]] = []
         for number, call_try in enumerate(tries):
@@ -114,7 +117,7 @@ class DecisionRound:
                     continue
                 rankings.update(zip(numbers, (_after(snapshot, planned) for snapshot in ranked), strict=True))
                 if numbers is not alike[-1]:
-                    # Rank the next requests as if these were already claimed.
+                    # Rank the next requests as if these claims were already made.
                     expected = [
                         claim
                         for number, snapshot in zip(numbers, ranked, strict=True)
@@ -133,7 +136,7 @@ class DecisionRound:
             shared = _attempt(self._snapshot, tries[0], sum(call_try.count for call_try in tries), is_contended)
             if not isinstance(shared, Exception) and _has_candidates(shared):
                 return _split(shared, [call_try.count for call_try in tries])
-        # Not all fit, or a plugin failed: rank each call alone, if that can make a difference.
+        # Some do not fit, or a plugin failed. Rank each call alone, except where the result is already known.
         refused: dict[int, RankingSnapshot] = {}
         rankings: list[RankingSnapshot | Exception] = []
         for call_try in tries:
@@ -157,7 +160,11 @@ def _has_candidates(snapshot: RankingSnapshot | Exception) -> bool:
 
 
 def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[PlannedClaim]) -> RankingSnapshot | Exception:
-    """Add the planned claims to the snapshot, without making the store prefer another near candidate."""
+    """Add the planned claims to the snapshot.
+
+    If a planned claim is on a selected host, set ``near`` to 1: the ranking already counts that claim, so the store
+    must not prefer a different near candidate because of it.
+    """
     if isinstance(snapshot, Exception) or not planned:
         return snapshot
     ranking = snapshot.ranking
@@ -179,7 +186,8 @@ def _expected_claims(call: SelectionCall, snapshot: RankingSnapshot | Exception)
 def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnapshot]:
     """Split a shared ranking into one snapshot per call, with ``counts`` instances each.
 
-    Earlier instances are counted already, so their claims must not make the store prefer another near candidate.
+    The ranking already counts the instances of earlier calls, so the store must not prefer a different near candidate
+    because of their claims.
     """
     parts, first, ranking = [], 0, snapshot.ranking
     assigned: set[str] = set()

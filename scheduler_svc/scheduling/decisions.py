@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claim batches and decision records, built from a ranking."""
+"""Construction of claim batches and decision records from a ranking."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -32,8 +32,10 @@ def claim_batch(
 ) -> ClaimBatch:
     """Build the claim batch of a call's current try, with its decision record.
 
-    ``log_position`` is the state of the decision, ``last_contact_s`` the seconds since the store last answered,
-    ``round_index`` the call's index among the ``round_size`` calls of the round.
+    Args:
+        log_position: State on which the decision was made.
+        last_contact_s: Seconds since the store last answered.
+        round_index: Index of the call among the ``round_size`` calls of its round.
     """
     call, ranking = pending.call, snapshot.ranking
     consumers = call.consumers
@@ -121,11 +123,11 @@ def refusal_document(
 def record_refusal(
     store: DecisionStore, call: SelectionCall, log_position: LogPosition, driver: str, error: errors.GanttError
 ) -> None:
-    """Record a refusal that needed no ranking; only log an unavailable store."""
+    """Record a refusal that needed no ranking. If the store is unavailable, only log that."""
     try:
         store.record_decision(call.request.id, refusal_document(call, log_position, driver, error))
     except errors.Unavailable as failure:
-        # The caller needs the refusal, not this error.
+        # The caller needs the refusal, not the store's error.
         LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, failure)
 
 
@@ -139,7 +141,7 @@ def _with_allocations(candidate: Candidate, allocations: Mapping[str, Allocation
 
 
 def document_header(call: SelectionCall, log_position: LogPosition, driver: str) -> dict[str, Any]:
-    """Return the common fields of decision records: driver, log position, request, and project if any."""
+    """Return the fields that all decision records have: driver, log position, request, and project if any."""
     return {
         **({"project": call.request.project} if call.request.project else {}),
         "driver": driver,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dry run: a decision without claims or a decision record."""
+"""Dry run: a decision without claims and without a decision record."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ LIMITS = SchedulingLimits(max_tries=1)
 
 
 class DryRunStore(ShadowStore):
-    """Store that only appends (partition, batch) to ``batches``. Groups go to the partition with their members."""
+    """Store that only appends (partition, batch) to ``batches``. A group's home is the partition with its members."""
 
     def __init__(self, store: Store, batches: list[tuple[str, ClaimBatch]]) -> None:
         super().__init__(store, record=lambda request_id, document: None)
@@ -50,7 +50,7 @@ class DryRunStore(ShadowStore):
 
 
 class DryRun:
-    """Decides on the same table as selections, without changes. Thread-safe."""
+    """Decisions on the same table as selections, without changes. Thread-safe."""
 
     def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:
         self._current = current
@@ -58,10 +58,10 @@ class DryRun:
         self._rewriter = rewriter
 
     def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> tuple[str, dict[str, Any]]:
-        """Decide for ``count`` instances; return (partition, document of the decision).
+        """Decide for ``count`` instances. Return the partition and the document of the decision.
 
-        Raises the errors of a selection except NoValidHost and claim errors, and CallerRefused for hints that name
-        another project's instance, because the answer would reveal its host.
+        Raises the errors of a selection except NoValidHost and claim errors. Raises CallerRefused if a hint names an
+        instance of a different project, because the answer would reveal that instance's host.
         """
         self._check_hints(ctxt.sender_project, request)
         policy = self._current.policy

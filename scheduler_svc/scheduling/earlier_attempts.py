@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for attempts that may already run, in any partition, for callers that are not certain."""
+"""Search of all partitions for attempts that may already run, for callers that cannot exclude them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from scheduler_svc.core.records import ClaimRef, ClaimResult
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.scheduling.calls import SelectionCall
 
-# Precedence of different partitions' answers about one attempt.
+# Precedence of the answers that different partitions give about one attempt.
 ORDER = (
     Answer.CONFIRMED,
     Answer.CONFLICT,
@@ -26,15 +26,15 @@ ORDER = (
 
 
 class EarlierAttempts:
-    """Finds and ends claims across partitions; a store checks only its own hosts."""
+    """Search and end of claims across partitions, because a store only checks its own hosts."""
 
     def __init__(self, partitions: Iterable[OpenPartition]) -> None:
         self._partitions = tuple(partitions)
 
     def locate(self, call: SelectionCall) -> str | None:
-        """Return the partition that knows an attempt of the call, live ones first, or None.
+        """Return the partition that knows an attempt of the call, or None. Live attempts take precedence.
 
-        Raises ClaimClosed while a forgotten attempt may run in any partition, or one does not answer.
+        Raises ClaimClosed while any partition may run a forgotten attempt or does not answer.
         """
         live, ended = [], []
         for partition in self._partitions:
@@ -60,11 +60,11 @@ class EarlierAttempts:
         answers: Sequence[ClaimResult],
         destinations: Sequence[str | None] | None,
     ) -> list[ClaimResult]:
-        """Abort the claims without a destination in all partitions except ``name``, which has done so already.
+        """Abort claims without a destination in all partitions except ``name``, which has already done so.
 
-        Returns ``answers`` of that partition, corrected: an attempt has ended only if no partition has it or a later
-        one, awaits a host that may run it, or fails to answer. CONFLICT means that a later attempt is live, so the
-        caller's record is out of date. Answers from other partitions name them.
+        Returns the ``answers`` of partition ``name``, corrected: an attempt has ended only if no partition has this or
+        a later attempt, awaits a host that may run it, or fails to answer. CONFLICT means that a later attempt is live,
+        so the caller's record is out of date. Answers from other partitions name their partition.
         """
         hosts = destinations or [None] * len(refs)
         uncertain = [ref for ref, host in zip(refs, hosts, strict=True) if host is None]
@@ -79,7 +79,7 @@ class EarlierAttempts:
 
 
 def _end_in(partition: OpenPartition, refs: Sequence[ClaimRef], name: str) -> list[ClaimResult]:
-    """Abort claims in the partition, unless it is ``name``; return their state there."""
+    """Abort claims in the partition, unless it is ``name``. Return their state there."""
     is_elsewhere = partition.name != name
     try:
         if is_elsewhere:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalogue of all filters and weighers, built in or external, enabled or not, with timings."""
+"""Catalog of all filters and weighers, built-in or external, enabled or not, with their timings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ BUILT_IN = "gantt"
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """One filter or weigher. ``form`` is None if it is not enabled, and so not loaded."""
+    """Filter or weigher. ``form`` is None if a plugin is not enabled and thus not loaded."""
 
     name: str
     kind: str
@@ -47,7 +47,7 @@ def _list_kind(
     group = entry_points.FILTERS if kind == FILTER else entry_points.WEIGHERS
     points = entry_points.installed(group)
     external = {name: ", ".join(map(entry_points.source, name_points)) for name, name_points in points.items()}
-    # Guarded plugins are called per host; all other filters and weighers are gantt's own.
+    # Guarded plugins have ``per_host`` set; filters and weighers without it are gantt's own.
     own = {*built_in_reads, *(plugin.name for plugin in used if plugin.per_host is None)}
     reads: dict[str, Reads] = {}
     for plugin in used:

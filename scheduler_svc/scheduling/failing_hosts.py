@@ -14,7 +14,7 @@ from scheduler_svc.core.table.view import View
 
 LOG = log.getLogger(__name__)
 
-# Repetitions per failure before a service host's rows are no longer split.
+# Repetitions per failure, after which the rows of one service host are no longer split.
 MAX_REPETITIONS = 256
 MAX_LOGGED = 10  # hosts per log line
 
@@ -23,10 +23,10 @@ _GUARDS: dict[tuple[str, str], PluginGuard] = {}
 
 
 def decide(view: View, function: Callable[[View], T]) -> T:
-    """Return ``function(view)``, setting aside hosts that make a built-in filter or weigher fail.
+    """Return ``function(view)``. Set aside the hosts that make a built-in filter or weigher fail.
 
-    Filters read all hosts at once, so an error names no host. Bisection repeats the failed step with the facts of fewer
-    and fewer hosts. An error that does not depend on facts is raised.
+    Filters read all hosts at once, so an error names no host. To find the host, bisection repeats the failed step with
+    the facts of ever fewer hosts. An error that does not depend on facts is raised.
     """
     while True:
         try:
@@ -43,7 +43,7 @@ def decide(view: View, function: Callable[[View], T]) -> T:
 
 
 def find_failing_rows(view: View, repeat: Callable[[View], object]) -> list[int]:
-    """Return the rows whose facts make ``repeat`` raise; none if it raises even without facts."""
+    """Return the rows whose facts make ``repeat`` raise. Return none if it raises even without facts."""
     if _fails(view, repeat, []):
         return []
     repetitions = 0

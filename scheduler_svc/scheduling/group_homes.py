@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Home partition of a server group, agreed between workers and safe against failures between their steps."""
+"""Home partition of each server group, on which workers agree even if they fail between steps."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -14,26 +14,26 @@ from scheduler_svc.store.records import GroupHome
 
 Result = TypeVar("Result")
 
-LIFETIME_MS = 24 * 3600 * 1000  # after the last use; without a home, the members are searched
+LIFETIME_MS = 24 * 3600 * 1000  # after the last use; without a home, all partitions are searched for members
 
 
 class GroupHomes:
-    """Agrees on a server group's home, the only partition that may have members of the group.
+    """Agreement of workers on a server group's home, the only partition with its members.
 
-    The recorder, a partition derived from the group's id, records the home with a generation, which each claim carries.
-    When the group leaves a partition without members, the same script makes it refuse claims of this and earlier
-    generations, so a claim in flight cannot land there later (a fencing token: Kleppmann, "How to do distributed
-    locking", 2016).
+    A partition derived from the group's id, the recorder, records the home with a generation, which each claim carries.
+    When the group leaves a partition without members, the same script makes the partition refuse claims of this and
+    earlier generations, so that a claim in flight cannot arrive there later. The generation is a fencing token
+    (Kleppmann, "How to do distributed locking", 2016).
     """
 
     def __init__(self, partitions: Iterable[OpenPartition]) -> None:
         self._partitions = {partition.name: partition for partition in partitions}
 
     def agree(self, group: ClaimGroup, proposed: str) -> GroupHome:
-        """Return the group's home: the recorded home, the partition with its members, or ``proposed``.
+        """Return the group's home: the recorded home, else the partition with its members, else ``proposed``.
 
-        Raises StoreUnavailable if the recorder, or a partition that may have members, does not answer, or while an
-        affinity group may have forgotten members on hosts that have not audited.
+        Raises StoreUnavailable if the recorder, or a partition that may have members, does not answer. For an affinity
+        group, also while members may have been forgotten on hosts that have not audited.
         """
         home = self._record(group, proposed, "")
         if home.partition not in self._partitions:
@@ -48,11 +48,11 @@ class GroupHomes:
         raise errors.StoreUnavailable(why=f"server group {group.id} moves between partitions; retry")
 
     def leave(self, group: ClaimGroup, home: GroupHome) -> bool:
-        """Leave a home that refused a call; return False if it has members. Raises StoreUnavailable like ``agree``."""
+        """Leave a home that refused a call. Return False if it has members. Raises StoreUnavailable like ``agree``."""
         return not self._leave(home.partition, group, home)
 
     def move(self, group: ClaimGroup, home: GroupHome, to: str) -> GroupHome:
-        """Return the home after ``home`` was left: ``to``, or another worker's choice."""
+        """Return the new home after ``home`` was left: ``to``, or the choice of a faster worker."""
         return self._record(group, to, home.generation)
 
     def _record(self, group: ClaimGroup, partition: str, instead_of: str) -> GroupHome:
@@ -76,7 +76,7 @@ class GroupHomes:
         return None
 
     def _leave(self, name: str, group: ClaimGroup, home: GroupHome) -> int:
-        """Leave a partition unless it has members; return their number. Raises StoreUnavailable like ``agree``."""
+        """Leave a partition unless it has members. Return their number. Raises StoreUnavailable like ``agree``."""
         is_affinity = group.policy is GroupPolicy.AFFINITY
         membership = self._call(
             name,

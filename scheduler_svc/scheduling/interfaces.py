@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interfaces of the deciding core: a partition's hosts to read, and the part of its store that decisions use."""
+"""Interfaces of the deciding core: a partition's hosts, and the part of its store that decisions use."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
@@ -10,13 +10,13 @@ from scheduler_svc.core.table.table import HostTable
 
 
 class DecisionStore(Protocol):
-    """Store methods used by a decision; ``record_decision`` is for refusals without ``prepare_all``."""
+    """Store methods that decisions use."""
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Claim all intents of each batch, or none; with ``log_after``, also return the log entries after it."""
+        """Claim all intents of each batch, or none. With ``log_after``, also return the log entries after it."""
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Return the number of a server group's live claims per node."""
+        """Return {node: number of live claims} of a server group."""
 
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
         """Return the node of each consumer that has a live claim."""
@@ -25,7 +25,7 @@ class DecisionStore(Protocol):
         """Return the source node of each consumer that moves as a member of the group."""
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
-        """Store a decision record."""
+        """Store the record of a refusal that called no ``prepare_all``."""
 
 
 class ClaimStore(DecisionStore, Protocol):
@@ -33,11 +33,11 @@ class ClaimStore(DecisionStore, Protocol):
         """Claim all intents of the batch, or none."""
 
     def claims(self, *, consumer: str) -> tuple[list[Claim], str | None]:
-        """Return the claims of a consumer, and a marker that is unused here."""
+        """Return the claims of a consumer, and a marker that decisions ignore."""
 
 
 class ReplicaView(Protocol):
-    """One partition's view of the host table, which partitions may share."""
+    """Partition's view of the host table, which partitions may share."""
 
     number: int  # number of the partition in the table
 
@@ -58,7 +58,7 @@ class ReplicaView(Protocol):
         """Seconds since the partition's store last answered."""
 
     def apply_carried(self, entries: Sequence[LogEntry], epochs: Collection[int]) -> None:
-        """Apply log entries after ``log_position`` that came with answers to claims of these epochs."""
+        """Apply the log entries after ``log_position`` that came with answers to claims of these epochs."""
 
     def reach(self, position: int, timeout: float) -> bool:
-        """Wait until the partition's log is applied up to ``position``; return whether it is."""
+        """Wait until the partition's log is applied up to ``position``. Return whether it is."""

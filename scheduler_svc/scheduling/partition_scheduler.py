@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision in one partition: ranks hosts on the table, claims them in the store, and retries lost claims."""
+"""Decisions in one partition: ranking of hosts, claims in the store, and retries of lost claims."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy, 
 LOG = log.getLogger(__name__)
 
 LARGEST_IN_ROUND = LARGE_REQUEST  # instances of one call that may share a round; larger calls run alone
-ROUND_SIZE = 4 * LARGEST_IN_ROUND  # instances per round, whose scripts take a few milliseconds
+ROUND_SIZE = 4 * LARGEST_IN_ROUND  # instances per round; the scripts of a round take a few milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,16 @@ class SchedulingLimits:
     max_tries: int = 3
     ttl_ms: int = 60_000
     catch_up_s: float = 2.0
-    round_limit: int = LARGEST_IN_ROUND  # instances of one project per round while another project waits
-    window_s: float = 0.0  # time in which calls gather to be ranked together; 0: each is ranked alone
-    max_batch: int = 1  # number of calls that closes the window
+    round_limit: int = LARGEST_IN_ROUND  # instances of one project per round while a different project waits
+    window_s: float = 0.0  # time in which calls gather to be ranked together; 0 ranks each call alone
+    max_batch: int = 1  # number of calls at which the window closes
 
 
 class PartitionScheduler:
-    """Decides in one partition for one worker. Thread-safe.
+    """One worker's decisions in one partition. Thread-safe.
 
     Calls that arrive while a round is ranked and claimed form the next round. A large call runs alone, so that no other
-    waits for it.
+    call waits for it.
     """
 
     def __init__(self, store: DecisionStore, replica: ReplicaView, limits: SchedulingLimits) -> None:
@@ -62,11 +62,11 @@ class PartitionScheduler:
         return self._replica.number
 
     def select(self, policy: SchedulingPolicy, call: SelectionCall) -> ServedCall:
-        """Select and claim a host for every consumer, or for none; rank it with calls in the same window.
+        """Select and claim a host for every consumer, or for none.
 
-        A repeated call returns the same answer while its claims live. Raises NoValidHost, UnknownHost for an unknown
-        forced host, ClaimEnded or ClaimConflict if the attempt has ended or another is live, DeadlinePassed, NotReady
-        and StoreUnavailable.
+        Calls in the same window are ranked together. While its claims are live, a repeated call returns the same
+        answer. Raises NoValidHost, UnknownHost for an unknown forced host, ClaimEnded if the attempt has ended,
+        ClaimConflict if a different attempt is live, DeadlinePassed, NotReady and StoreUnavailable.
         """
         outcome = self.schedule(policy, call, self._batch_ranker.rank_in_window(policy, call))
         if isinstance(outcome, errors.NoValidHost):
@@ -74,7 +74,7 @@ class PartitionScheduler:
         return outcome
 
     def select_batch(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
-        """Return each call's claims or error. Calls that did not fit next to the others come last."""
+        """Return each call's claims or error. Calls that could not be ranked together come last."""
         snapshots = self._batch_ranker.rank_together(policy, calls)
         pending = [self._pending(policy, *row) for row in zip(calls, snapshots, strict=True)]
         ranked = [pending_call for pending_call in pending if pending_call.snapshot is not None]
@@ -86,7 +86,10 @@ class PartitionScheduler:
     def schedule(
         self, policy: SchedulingPolicy, call: SelectionCall, snapshot: RankingSnapshot | None = None
     ) -> ServedCall | errors.NoValidHost:
-        """Like ``select`` after ranking ``snapshot``, but return NoValidHost unless claims of the call may remain."""
+        """Select with a first ranking ``snapshot``, like ``select``.
+
+        Return NoValidHost instead of raising it, unless claims of the call may remain.
+        """
         pending = self._pending(policy, call, snapshot)
         self._schedule([pending], self._decide_beside_others)
         outcome = self._conclude(pending)
@@ -109,7 +112,7 @@ class PartitionScheduler:
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)
 
     def _pending(self, policy: SchedulingPolicy, call: SelectionCall, snapshot: RankingSnapshot | None) -> PendingCall:
-        """Return the call before its first try; an unknown forced host already decides it."""
+        """Return the call before its first try. An unknown forced host decides it without a try."""
         pending = PendingCall(
             policy, call, partition=self.partition, max_tries=self._limits.max_tries, snapshot=snapshot
         )
@@ -166,7 +169,7 @@ class PartitionScheduler:
         outcome = pending.outcome
         assert outcome is not None  # noqa: S101 - no tries are left
         if isinstance(outcome, ServedCall):
-            # Debug only, because a log line costs a fifteenth of the call. The caller logs the request id.
+            # Debug only: a log line costs a fifteenth of the call, and the caller logs the request id.
             LOG.debug("Selected hosts for %d instances", len(outcome.prepared))
         elif isinstance(outcome, errors.NoValidHost):
             LOG.info("Refused: %s", outcome)
@@ -184,7 +187,10 @@ class PartitionScheduler:
 
 
 def _is_first_choice(result: IntentResult) -> bool:
-    """Return whether no candidate was lost to other claims; PASSED candidates were only no longer better."""
+    """Return whether no candidate was lost to other claims.
+
+    PASSED means only that a candidate was no longer better.
+    """
     return bool(result.verdicts) and set(result.verdicts) <= {Verdict.FITS, Verdict.PASSED}
 
 
@@ -197,7 +203,10 @@ def _count(answer: BatchAnswer) -> None:
 
 
 def _chunks(tries: Sequence[PendingCall]) -> Iterator[list[PendingCall]]:
-    """Split tries into rounds of at most ROUND_SIZE instances; a larger try gets its own."""
+    """Split tries into rounds of at most ROUND_SIZE instances.
+
+    A larger try gets a round of its own.
+    """
     chunk: list[PendingCall] = []
     size = 0
     for call_try in tries:

@@ -22,10 +22,10 @@ class DecidedTry:
 
 
 class PendingCall:
-    """A call and its current try.
+    """Call with its current try.
 
-    Usage: ``begin_try``, decide, ``take``; repeat until ``outcome`` is set. The caller raises an outcome that is an
-    error.
+    Usage: ``begin_try``, decide, ``take``; repeat until ``outcome`` is set. Raising an outcome that is an error is up
+    to the caller.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class PendingCall:
         self.outcome: SelectionOutcome | None = None
         self.policy = policy
         self.call = call
-        self.request = call.request  # in a try with the members of its server group
-        self.snapshot = snapshot  # ranking, if made already
+        self.request = call.request  # during a try, with the members of its server group
+        self.snapshot = snapshot  # ranking for the next try, if already made
         self.retry = 0  # number of earlier tries
-        self.lost_candidates: Mapping[str, Verdict] = {}  # store's verdicts on candidates lost in earlier tries
+        self.lost_candidates: Mapping[str, Verdict] = {}  # the store's verdicts on candidates that earlier tries lost
         self._partition = partition
         self._max_tries = max_tries
-        self.may_hold_claims = True  # whether the partition may have claims of an earlier, equal call
+        self.may_hold_claims = True  # whether the partition may have claims of an equal earlier call
         self._refusal: errors.GanttError = errors.NotReady(
             what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
         )
@@ -56,7 +56,7 @@ class PendingCall:
         return len(self.call.consumers)
 
     def is_like(self, other: "PendingCall") -> bool:
-        """Return whether hosts pass and score alike for both tries."""
+        """Return whether the same hosts pass and score alike for both tries."""
         return (
             (self.policy, self.retry, self.call.explains) == (other.policy, other.retry, other.call.explains)
             and self.snapshot is other.snapshot is None
@@ -64,12 +64,12 @@ class PendingCall:
         )
 
     def begin_try(self, store: DecisionStore) -> bool:
-        """Begin the next try; return False if the outcome is already decided, for example by the deadline."""
+        """Begin the next try. Return False if the outcome is already decided, for example by the deadline."""
         try:
             self.call.ctxt.check_deadline()
             self.request = self.call.request
             if self.request.group is not None and (self.snapshot is None or self.snapshot.group_hosts is None):
-                # A ranking without members comes from a refused batch: read the current members from the store.
+                # This ranking was made without the group's members: read them from the store, and rank again.
                 self.request, self.snapshot = add_group_members(store, self.call), None
         except errors.GanttError as error:
             self.outcome = error
@@ -94,7 +94,7 @@ class PendingCall:
             self.outcome = refusals.claim_error(decided.answer.prepared, self._partition) or self._lose(decided)
 
     def _lose(self, decided: DecidedTry) -> errors.GanttError | None:
-        """Learn from a refused try; return the call's refusal if no tries are left."""
+        """Note the refused try. Return the call's refusal if no tries are left."""
         ranking, answer = decided.snapshot.ranking, decided.answer
         verdicts = refusals.last_verdicts(decided.batch.intents, answer.prepared)
         self.lost_candidates = refusals.merge_lost_candidates(self.lost_candidates, verdicts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pins: the partition of a request, shared by all workers."""
+"""Pins: agreement of all workers on the partition of a request."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -11,14 +11,14 @@ from scheduler_svc.replication.partitions import OpenPartition
 
 LOG = log.getLogger(__name__)
 
-WITNESSES = 2  # partitions that store each pin; one may be unavailable
+WITNESSES = 2  # partitions that store each pin, so that one of them may be unavailable
 
 
 class PartitionPins:
-    """Agreement of workers on one partition per key, while one of the key's witnesses stores the pin.
+    """Agreement of workers on one partition per key, while a witness of the key stores the pin.
 
     A witness that was unavailable in the last ``memory_s`` seconds may have missed a pin. It is trusted alone only if
-    the other witness has been unavailable for longer than that.
+    the other witness has been unavailable for even longer.
     """
 
     def __init__(self, partitions: Sequence[OpenPartition], memory_s: float) -> None:
@@ -26,10 +26,9 @@ class PartitionPins:
         self._memory_s = memory_s
 
     def agree(self, key: str, proposed: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Return the partition pinned for ``key``; pin ``proposed`` if there is none.
+        """Return the partition pinned for ``key``. Pin ``proposed`` if there is no pin, or one to ``instead_of``.
 
-        A pin expires ``ttl_ms`` after its last use. A pin to ``instead_of`` is replaced. Raises StoreUnavailable if no
-        trusted witness answers.
+        A pin expires ``ttl_ms`` after its last use. Raises StoreUnavailable if no trusted witness answers.
         """
         answers: list[tuple[OpenPartition, str]] = []
         complete = True
@@ -71,7 +70,7 @@ class PartitionPins:
         return witness.presence.steady_s >= self._memory_s
 
     def _witnesses(self, key: str) -> list[OpenPartition]:
-        """Return the key's witnesses by rendezvous hashing, longest available first."""
+        """Return the key's witnesses by rendezvous hashing. The witness that has been available longest comes first."""
         ranked = rank_by_key(self._partitions, key)[:WITNESSES]
         return sorted(ranked, key=lambda partition: partition.presence.steady_s, reverse=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policy of decisions, and the ranking of a view's hosts under it."""
+"""Policy of decisions, and ranking of a view's hosts under a policy."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -23,13 +23,13 @@ from scheduler_svc.scheduling import failing_hosts
 
 @dataclass(frozen=True, slots=True)
 class SchedulingPolicy:
-    """All configured rules of a decision."""
+    """All configured rules for decisions."""
 
     driver: Driver  # for requests that name no driver; the first of ``drivers``
-    eligibility: Sequence[Filter] = ()  # filters for candidates named by a caller
+    eligibility: Sequence[Filter] = ()  # filters for candidates that a caller names
     prefilters: Sequence[Prefilter] = ()
     drivers: Mapping[str, Driver] = field(default_factory=dict)
-    reads: Reads = field(init=False)  # host state read by any of them
+    reads: Reads = field(init=False)  # host state keys that any of these rules reads
 
     def __post_init__(self) -> None:
         parts = (self.eligibility, self.prefilters, self.drivers.values())
@@ -50,7 +50,10 @@ class SchedulingPolicy:
 
 
 class CurrentPolicy:
-    """The policy in force. A reload replaces it as a whole; each call reads it once, at its start."""
+    """Policy in force.
+
+    A reload replaces it as a whole, so each call reads it only once, at its start.
+    """
 
     def __init__(self, policy: SchedulingPolicy) -> None:
         self.policy = policy
@@ -64,7 +67,7 @@ class PlannedClaim(NamedTuple):
 
 
 class SharedRanking(NamedTuple):
-    """A call's share in a joint ranking: index of its first instance, and the total number of instances."""
+    """Call's share in a joint ranking: index of its first instance, and total number of instances."""
 
     first: int
     instances: int
@@ -72,17 +75,17 @@ class SharedRanking(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankingSnapshot:
-    """Ranking, and each partition's log position when it was made."""
+    """Ranking, with each partition's log position at the time of the ranking."""
 
     ranking: Ranking
     seed: int
     log_positions: Sequence[LogPosition]
-    homes: Mapping[str, int]  # partition number of each candidate
-    # Log positions of candidates' sums that this worker's claims put ahead of the log.
+    homes: Mapping[str, int]  # candidate -> number of its partition
+    # Log positions of candidates' sums, where this worker's claims made the sums newer than the log.
     claimed_positions: Mapping[str, int]
-    # Hosts of the request's affinity group; None if its members were not known.
+    # Hosts of the request's affinity group; None if the ranking did not know the members.
     group_hosts: Sequence[str] | None = None
-    # Some rejected hosts per reason, if none passed or the call asks for it.
+    # Some rejected hosts by reason, if no host passed or the call asks for samples.
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shared: SharedRanking | None = None  # set if the ranking was made for several calls
     claim_limits: Mapping[str, int] = field(default_factory=dict)  # of candidates, see pipeline.claim_limits
@@ -113,7 +116,10 @@ def rank_hosts(
 
 
 def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:
-    """Return the log position of each candidate's sums (of its oldest provider) if newer than its partition's."""
+    """Return the log position of each candidate's sums, if newer than that of its partition.
+
+    A candidate with several providers has the position of the oldest sums.
+    """
     providers_by_host = {name: {name} for name in homes}
     for host_allocations in ranking.allocations:
         for name, allocations in host_allocations.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server groups: documents of namespace ``server_group``, written once and never changed."""
+"""Server groups: documents of namespace ``server_group`` that are written once and never changed."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -29,8 +29,8 @@ _NAMESPACE = Namespace(SERVER_GROUP, built_in.SCHEDULER, built_in.SERVER_GROUP)
 class ServerGroups:
     """Reader and writer of server groups. Thread-safe.
 
-    A group is in the first partition of its ranking; after a change of the deployment's partitions, in any. All
-    methods raise StoreUnavailable if a partition that may have the group does not answer.
+    A group is stored in the partition that ranks first for its id. After a change of the deployment's partitions, it
+    may be in any partition. All methods raise StoreUnavailable if a partition that may have the group does not answer.
     """
 
     def __init__(
@@ -39,13 +39,13 @@ class ServerGroups:
         limit: Callable[[], int],
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
-        """``limit`` returns the maximum of groups that a project may create; ``clock`` Unix time in milliseconds."""
+        """``limit`` returns the maximum number of groups per project, ``clock`` the Unix time in milliseconds."""
         self._partitions = partitions
         self._limit = limit
         self._clock = clock
 
     def get(self, group_id: str, project: str | None) -> objects.ServerGroup:
-        """Return a project's group (None: of any project); raises NotFound, InvalidName."""
+        """Return a group of ``project`` (None: of any project). Raises NotFound, InvalidName."""
         group_id = canonical_uuid(group_id)
         _store, _version, document = self._find(group_id)
         if not document or project not in (None, document["project"]):
@@ -53,7 +53,7 @@ class ServerGroups:
         return _as_object(group_id, document)
 
     def create(self, group: objects.ServerGroup) -> objects.ServerGroup:
-        """Create a group; return it. Raises InvalidRequest, QuotaExceeded, and Conflict if its uuid is in use."""
+        """Create a group and return it. Raises InvalidRequest, QuotaExceeded, and Conflict if the uuid is in use."""
         check_uuids([group.id], 1, "server group")
         check_rule(group.policy, group.max_per_host)
         if group.name:
@@ -67,10 +67,10 @@ class ServerGroups:
         return group
 
     def complete(self, spec: objects.RequestSpec, project: str, *, creates: bool) -> objects.RequestSpec:
-        """Return the spec with the policy of its server group; without a group, the spec itself.
+        """Return the spec with the policy of its server group, if it names a group.
 
-        If the spec has a policy and its group is unknown, Nova made it, or the store has forgotten it: it is created
-        with that policy, if ``creates``. Raises NotFound, GroupContradicted, InvalidSpec.
+        If the group is unknown but the spec has a policy, Nova made the group, or the store has forgotten it. With
+        ``creates``, it is created with that policy. Raises NotFound, GroupContradicted, InvalidSpec.
         """
         if spec.group_id is None:
             return spec
@@ -88,7 +88,7 @@ class ServerGroups:
         return _as_object(spec.group_id, document).apply_to(spec)
 
     def page(self, project: str | None, marker: str | None, limit: int) -> tuple[list[objects.ServerGroup], str | None]:
-        """Return a page of a project's groups (None: of all projects) by id, and the next marker."""
+        """Return a page of the groups of ``project`` (None: all), sorted by id, and the next marker."""
         validation.check_page(limit, marker)
         groups = sorted(
             (
@@ -102,7 +102,7 @@ class ServerGroups:
         return groups[:limit], groups[limit - 1].id if len(groups) > limit else None
 
     def delete(self, group_id: str, project: str | None) -> None:
-        """Delete a project's group, if it exists; raises GroupInUse."""
+        """Delete a group of ``project`` (None: of any project), if it exists. Raises GroupInUse."""
         group_id = canonical_uuid(group_id)
         store, version, document = self._find(group_id)
         if not document or project not in (None, document["project"]):
@@ -112,7 +112,10 @@ class ServerGroups:
         store.delete_state(SERVER_GROUP, group_id, version)
 
     def delete_unused(self) -> None:
-        """Delete implicit groups that have no members and are older than UNUSED_MS; a later request restores them."""
+        """Delete implicit groups without members that are older than UNUSED_MS.
+
+        A later request that names such a group creates it again.
+        """
         oldest_ms = self._clock() - UNUSED_MS
         for partition in self._partitions:
             for name, document in list(_documents(partition.store, None)):
@@ -122,7 +125,7 @@ class ServerGroups:
                     self.delete(name, None)
 
     def _find(self, group_id: str) -> tuple[Store, int, dict[str, Any]]:
-        """Return the store of a group, with the version and the document; of an unknown group 0 and {}."""
+        """Return (store, version, document) of a group. An unknown group has version 0 and document {}."""
         name = names.canonical(group_id)
         ranked = self._ranked(name)
         for partition in ranked:
@@ -135,7 +138,7 @@ class ServerGroups:
         return rank_by_key(self._partitions, f"group:{group_id}")
 
     def _put(self, group: objects.ServerGroup, values: dict[str, Any]) -> dict[str, Any]:
-        """Record a new group, unless another caller has just done so; return its document."""
+        """Record a new group, unless another caller has just recorded it. Return its document."""
         document = {name: getattr(group, name) for name in ("name", "project", "policy", "max_per_host")}
         document |= {"created_ms": self._clock(), **values}
         _NAMESPACE.check_document(group.id, document)

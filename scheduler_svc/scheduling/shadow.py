@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shadow mode: decides and records next to the active scheduler, without claims."""
+"""Shadow mode: decisions and records next to the active scheduler, without claims."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -9,22 +9,22 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch, Intent, IntentResult
 from scheduler_svc.scheduling.interfaces import ClaimStore
 
-SHADOW = "shadow"  # outcome of decisions and answer for consumers
+SHADOW = "shadow"  # outcome of decisions, and answer for each consumer
 
-RecordDecision = Callable[[str, Mapping[str, Any]], None]  # (request id, document)
+RecordDecision = Callable[[str, Mapping[str, Any]], None]  # called with (request id, document)
 
 
 class ShadowStore:
     """Stand-in for a partition's store that accepts every first candidate and claims nothing."""
 
     def __init__(self, store: ClaimStore, record: RecordDecision | None = None) -> None:
-        """``record`` stores decision records; default: in the store."""
+        """``record`` stores decision records, by default in the store."""
         self.group_hosts, self.hosts_of, self.sources_of = store.group_hosts, store.hosts_of, store.sources_of
         self.claims = store.claims
         self.record_decision = record or store.record_decision
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Answer and record the batches as if claimed. Raises StoreUnavailable."""
+        """Answer and record the batches as if they were claimed. Raises StoreUnavailable."""
         answers = [_accept_first_candidates(batch) for batch in batches]
         for batch, answer in zip(batches, answers, strict=True):
             self.record_answer(batch, answer)
@@ -49,7 +49,7 @@ class ShadowStore:
         self.record_decision(batch.request_id, {**(batch.record or {}), **shadow_fields})
 
     def prepare(self, batch: ClaimBatch) -> NoReturn:
-        """Raise NotClaimed: alternates are only claimed, never decided."""
+        """Raise NotClaimed, because a claim of alternates involves no decision that shadow mode could record."""
         raise errors.NotClaimed(request_id=batch.request_id, hosts=[])
 
 

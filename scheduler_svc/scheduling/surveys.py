@@ -16,7 +16,7 @@ ONCE = SchedulingLimits(max_tries=1)
 
 
 class SurveyingScheduler(PartitionScheduler):
-    """Decides one call in shadow mode; keeps the last survey and decision record, if any."""
+    """Scheduler of one call in shadow mode. It keeps the last survey and decision record."""
 
     def __init__(self, store: ClaimStore, replica: ReplicaView) -> None:
         self._claim_store = store

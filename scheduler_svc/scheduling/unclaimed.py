@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranking for requests that neither claim nor leave a record."""
+"""Ranking for requests that make no claims and leave no record."""
 
 import contextlib
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ from scheduler_svc.scheduling.ranking import CurrentPolicy
 
 
 class UnclaimedRanker:
-    """Ranks on this worker's table alone. Thread-safe."""
+    """Ranking on this worker's table, without the store. Thread-safe."""
 
     def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:
         self._current = current
@@ -31,7 +31,7 @@ class UnclaimedRanker:
     ) -> Sequence[Sequence[str]]:
         """Return the candidates of each of ``count`` instances, best first. Raises NoValidHost.
 
-        ``rewrites`` applies prefilters and provider trees, as for all Nova requests except rebuilds.
+        With ``rewrites``, prefilters and provider trees apply, as for all Nova requests except rebuilds.
         """
         ctxt.check_deadline()
         policy = self._current.policy
@@ -47,10 +47,11 @@ class UnclaimedRanker:
         return ranking.candidates
 
     def rank_in_cell(self, call: SelectionCall, *, cell: str, count: int, ignored: Collection[str]) -> list[str]:
-        """Return the best allowed hosts of a cell, at least ``count`` if there are as many, without ``ignored``.
+        """Return the best allowed hosts of a cell, except ``ignored``.
 
-        For alternates beyond a claim's candidates, which are few and in any cell. A refusal means no hosts: missing
-        alternates are no reason to fail.
+        At least ``count`` hosts are returned, if there are as many. They are alternates in addition to a claim's
+        candidates, which are few and in any cell. After a refusal, fewer or no hosts are returned: missing alternates
+        are no reason to fail.
         """
         names: list[str] = []
         with contextlib.suppress(errors.GanttError):
