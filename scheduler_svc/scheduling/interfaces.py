@@ -25,7 +25,7 @@ class DecisionStore(Protocol):
         """Return the source node of each consumer that moves as a member of the group."""
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
-        """Store the record of a refusal that called no ``prepare_all``."""
+        """Store a decision record without a claim: of a refusal, or in shadow mode."""
 
 
 class ClaimStore(DecisionStore, Protocol):

@@ -18,7 +18,7 @@ class PartitionPins:
     """Agreement of workers on one partition per key, while a witness of the key stores the pin.
 
     A witness that was unavailable in the last ``memory_s`` seconds may have missed a pin. It is trusted alone only if
-    the other witness has been unavailable for even longer.
+    the other witness has been unavailable for longer than that.
     """
 
     def __init__(self, partitions: Sequence[OpenPartition], memory_s: float) -> None:
