@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler service: the sole owner of host state and claims. It selects hosts, but sends them no commands."""
+"""Scheduler service: sole owner of host state and claims.
+
+It selects hosts, but sends them no commands.
+"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Databases of other services: MariaDB or MySQL, PostgreSQL, SQLite."""
+"""Access to the databases of other services: MariaDB or MySQL, PostgreSQL, SQLite."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
-# The drivers that are installed. OpenStack's URLs name drivers too, which need not be the same.
+# Installed driver of each backend. It replaces the driver in an OpenStack service's URL, which may not be installed.
 DRIVERS = {"mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql", "postgresql": "postgresql+psycopg"}
 CONNECT_SECONDS = 5
 EPOCH, MILLISECOND = datetime(1970, 1, 1), timedelta(milliseconds=1)
 
 
 class DatabaseUnusable(Exception):
-    """Raised when a URL names no database that can be opened; the text names no password."""
+    """Raised when a URL's database cannot be opened; the message contains no password."""
 
 
 def open_engine(url: str, answer_seconds: int | None = None) -> Engine:
-    """Return an engine that opens a connection when it is used, and closes it after; raises DatabaseUnusable.
+    """Return an engine that opens a connection for each use. Raises DatabaseUnusable.
 
-    ``answer_seconds`` is how long a server may take to connect, at most CONNECT_SECONDS, and for one answer.
+    ``answer_seconds`` limits each answer of the server, and connecting to at most CONNECT_SECONDS. None: no limit.
     """
     try:
         parsed = make_url(url)
@@ -40,7 +40,7 @@ def open_engine(url: str, answer_seconds: int | None = None) -> Engine:
 
 @contextlib.contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """Open a read-only transaction that sees the database as of one moment; raises what SQLAlchemy does."""
+    """Open a read-only transaction on one snapshot of the database. Raises SQLAlchemy's errors."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
             connection.execution_options(isolation_level="AUTOCOMMIT")
@@ -57,12 +57,12 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def milliseconds(moment: datetime | None) -> int:
-    """Return a time of OpenStack's databases, which has no zone but is UTC, in ms; 0 where it is not recorded."""
+    """Convert a UTC time of OpenStack's databases to ms since 1970; None becomes 0."""
     return 0 if moment is None else (moment - EPOCH) // MILLISECOND
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's text: the others have the statement and its values."""
+    """Return the first line of an error's message: without the statement and its values."""
     return str(error).strip().split("\n", 1)[0]
 
 
@@ -82,6 +82,6 @@ def _limits(backend: str, answer_seconds: int) -> dict[str, Any]:
 
 
 def _check_file(url: URL) -> None:
-    """Raise DatabaseUnusable where SQLite would make a new file."""
+    """Raise DatabaseUnusable for a missing SQLite file, which SQLite would create."""
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise DatabaseUnusable(f"there is no file {url.database}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler's figures, for Prometheus."""
+"""Prometheus metrics of the scheduler service."""
 
 from rpcapi.daemon import metrics
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts, reloads and stops one worker process of the scheduler."""
+"""Worker process of the scheduler: start, reload and stop."""
 
 import threading
 from functools import partial
@@ -19,23 +19,23 @@ from scheduler_svc.replication.partition_set import StoreOpener
 
 LOG = log.getLogger(__name__)
 
-RENEW_SECONDS = 15.0  # time-out of a reload of the data that new filters and weighers read
+RENEW_SECONDS = 15.0  # longest wait of a reload for the data that new filters and weighers read
 
 
 class SchedulerService:
-    """Serves topics ``scheduler`` and ``claims.<partition>``. Implements the service protocol of rpcapi.daemon."""
+    """Service of topics ``scheduler`` and ``claims.<partition>``. Implements rpcapi.daemon's service protocol."""
 
     def __init__(self, conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener | None = None) -> None:
-        """``opener`` opens the store of a partition; by default as configured."""
+        """``opener`` opens a partition's store. Default: the configured store."""
         self._conf = conf
         self._index = worker_index
         self._opener = opener or ConfiguredStores(conf)
         self._stopping = threading.Event()
         self._worker: worker.SchedulerWorker | None = None
-        self._servers: list[Any] = []  # those that were started
+        self._servers: list[Any] = []  # started servers
 
     def start(self) -> None:
-        """Load the hosts and serve; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
+        """Load the hosts, then serve. Raises BadConfiguration, and ShutdownRequested if stopped meanwhile."""
         malloc_tuning.keep_freed_memory()
         parts = self._worker = worker.build(self._conf, self._index, self._opener)
         wait_for("The store", parts.partition_set.load, self._stopping, retry_on=(errors.Unavailable,))
@@ -61,13 +61,13 @@ class SchedulerService:
         LOG.info("Worker %d serves %d partitions with %d hosts", self._index, len(partitions), hosts)
 
     def stop(self) -> None:
-        """Accept no more messages."""
+        """Stop accepting messages."""
         self._stopping.set()
         for server in self._servers:
             server.stop()
 
     def wait(self) -> None:
-        """Wait until accepted calls are answered and every thread has ended."""
+        """Wait until accepted calls are answered and all threads have ended, then close stores and connections."""
         for server in self._servers:
             server.stop()
             server.wait()
@@ -86,8 +86,8 @@ class SchedulerService:
     def reset(self) -> None:
         """Apply the current filters, weighers and intervals.
 
-        Raises BadConfiguration, and StoreUnavailable if the host state that the new ones read cannot be read in time;
-        filters and weighers are then unchanged.
+        Raises BadConfiguration, and StoreUnavailable if the host state for new filters and weighers cannot be read in
+        time; the filters and weighers stay unchanged then.
         """
         if self._worker is None:
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators get to see of a shadow: metrics, warnings up to a number, and a summary at intervals."""
+"""Report on a shadow for operators: metrics, a limited number of warnings, and summaries at intervals."""
 
 import collections
 import threading
@@ -11,13 +11,13 @@ from rpcapi.background import BackgroundLoop
 
 LOG = log.getLogger(__name__)
 
-MAX_WARNINGS = 100  # between two summaries; all are counted
+MAX_WARNINGS = 100  # logged between two summaries; the next summary counts the others
 
 
 class ShadowReport(BackgroundLoop):
-    """Counts what a shadow compared, and logs a summary of the last ``interval_s`` if there was anything.
+    """Reporter that counts comparisons and logs a summary every ``interval_s``, unless there is nothing new.
 
-    For any number of threads.
+    Thread-safe.
     """
 
     def __init__(self, interval_s: float) -> None:
@@ -28,13 +28,13 @@ class ShadowReport(BackgroundLoop):
         self._warnings = 0
 
     def count(self, metric: Counter, *labels: object, title: str = "") -> None:
-        """Count something in ``metric``, and below ``title`` in the next summary."""
+        """Count in ``metric``, and below ``title`` in the next summary."""
         metric.labels(*labels).inc()
         with self._lock:
             self._counts[title, " ".join(map(str, labels))] += 1
 
     def warn(self, message: str, *values: object) -> None:
-        """Log a warning, unless there were MAX_WARNINGS since the last summary."""
+        """Log a warning, unless MAX_WARNINGS were logged since the last summary."""
         with self._lock:
             self._warnings += 1
             is_logged = self._warnings <= MAX_WARNINGS
@@ -42,7 +42,7 @@ class ShadowReport(BackgroundLoop):
             LOG.warning(message, *values)
 
     def summarize(self) -> None:
-        """Log what was counted since the last summary, if anything was."""
+        """Log the counts since the last summary, unless there are none."""
         with self._lock:
             counts, self._counts = self._counts, collections.Counter()
             withheld, self._warnings = self._warnings - MAX_WARNINGS, 0
@@ -55,11 +55,11 @@ class ShadowReport(BackgroundLoop):
             LOG.info("Since the last summary: %s", "; ".join(parts))
 
     def run_once(self) -> float:
-        """Log a summary; return the seconds to the next one."""
+        """Log a summary; return the seconds until the next."""
         self.summarize()
         return self._interval_s
 
     def wait(self) -> None:
-        """Wait until the thread has ended, and log the last summary."""
+        """Wait until the thread has ended, then log the last summary."""
         super().wait()
         self.summarize()

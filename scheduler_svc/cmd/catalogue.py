@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt-placement catalogue``: the commands that enter the API into Keystone's catalogue."""
+"""``gantt-placement catalogue``: prints the openstack commands that add the API to Keystone's catalogue."""
 
 import argparse
 import shlex
@@ -11,7 +11,7 @@ SERVICE = "placement"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the commands; return 0. Exits with 2 on invalid arguments."""
+    """Print the commands and return 0. Exits with status 2 on invalid arguments."""
     options = parser().parse_args(argv)
     urls = {
         "public": options.url,
@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def commands(urls: Mapping[str, str], region: str) -> Iterator[str]:
-    """Yield the commands, quoted for a shell; ``urls`` are by interface."""
+    """Yield the shell-quoted commands for {interface: URL}."""
     yield shlex.join(
         ["openstack", "service", "create", "--name", SERVICE, "--description", "Placement API of gantt", SERVICE]
     )
@@ -32,7 +32,6 @@ def commands(urls: Mapping[str, str], region: str) -> Iterator[str]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
     result = argparse.ArgumentParser(
         prog=f"gantt-placement {COMMAND}",
         description="Print the openstack commands that add the API to Keystone's catalogue. Run them once, as an "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console script gantt-nova-bridge."""
+"""Console script gantt-nova-bridge: copies the state of Nova's databases to the store."""
 
 import sys
 
@@ -8,7 +8,7 @@ from scheduler_svc.conf import nova_bridge as bridge_conf
 
 
 def main() -> int:
-    """Run the daemon; return the exit status."""
+    """Run the daemon; return its exit status."""
     return run(
         "gantt-nova-bridge",
         "scheduler_svc.composition.nova_bridge_service:NovaBridgeService",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt-nova-config``: prints the configuration of gantt-scheduler that corresponds to a nova.conf."""
+"""``gantt-nova-config``: translates a nova.conf to a configuration of gantt-scheduler."""
 
 import argparse
 import sys
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from rpcapi import errors
 from scheduler_svc.conf import from_nova
 
-REFUSED = 1  # the exit code where an option that changes placements is not carried over
+REFUSED = 1  # exit status: an option that changes placements was not translated
 INVALID = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the configuration, and on standard error what was not carried over.
+    """Print the translated configuration, and the untranslated options on standard error.
 
-    Returns 0, REFUSED or INVALID; exits with 2 on invalid arguments.
+    Returns 0, REFUSED, or INVALID for an unreadable file. Exits with status 2 on invalid arguments.
     """
     options = parser().parse_args(argv)
     try:
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def render(translation: from_nova.Translation) -> str:
-    """Return the text of the configuration file."""
+    """Format the translation as a configuration file."""
     lines = [
         "# Settings of nova-scheduler for gantt-scheduler. Add the addresses of Nova's RabbitMQ and databases to",
         "# [nova]: see docs/nova.md.",
@@ -43,7 +43,6 @@ def render(translation: from_nova.Translation) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
     result = argparse.ArgumentParser(
         prog="gantt-nova-config",
         description="Translate nova-scheduler's options in nova.conf to a configuration of gantt-scheduler. Standard "

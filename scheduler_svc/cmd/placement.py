@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console script gantt-placement."""
+"""Console script gantt-placement: the daemon of Placement's HTTP API, and its sub-commands."""
 
 import importlib
 import sys
@@ -13,14 +13,13 @@ COMMANDS = {"catalogue": "scheduler_svc.cmd.catalogue"}
 
 
 def workers(conf: cfg.ConfigOpts) -> int:
-    """Return the number of worker processes."""
     return int(conf.placement.workers)
 
 
 def main() -> int:
-    """Run the daemon, or one of its commands; return the exit status."""
+    """Run the daemon or a sub-command; return the exit status."""
     if sys.argv[1:2] and sys.argv[1] in COMMANDS:
-        # Imported here: the master of the daemon imports nothing of its workers.
+        # Import commands here: the daemon's master process must not import worker code.
         command = importlib.import_module(COMMANDS[sys.argv[1]])
         return int(command.main(sys.argv[2:]))
     return run(

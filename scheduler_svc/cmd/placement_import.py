@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console script gantt-placement-import."""
+"""Console script gantt-placement-import: copies the records of another Placement to gantt, or back."""
 
 import argparse
 import contextlib
@@ -28,7 +28,7 @@ from scheduler_svc.store.interface import Store
 
 PROG = "gantt-placement-import"
 SOURCE_VARIABLE = "GANTT_PLACEMENT_SOURCE"
-EX_DIFFERENT = 1  # both differ, or something could not be carried
+EX_DIFFERENT = 1  # exit status: some records differ, or could not be copied
 EX_UNAVAILABLE = 69
 EX_INTERRUPTED = 130
 
@@ -68,7 +68,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
     command = argparse.ArgumentParser(
         PROG,
         description="Copy all records of another Placement to gantt.",
@@ -103,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _mistakes(arguments: argparse.Namespace) -> Sequence[tuple[bool, str]]:
-    """Return what can be wrong with arguments that go together, whether it is, and the text that says so."""
+    """Return (is wrong, message) for each rule about arguments that exclude or need each other."""
     is_no_copy = arguments.verify or arguments.export
     return (
         (not arguments.source, f"SOURCE is missing, as an argument and as {SOURCE_VARIABLE}"),
@@ -121,7 +120,7 @@ def _mistakes(arguments: argparse.Namespace) -> Sequence[tuple[bool, str]]:
 
 
 def _open_store(config_files: Sequence[str]) -> Store:
-    """Open gantt-placement's store by these configuration files, or by its own; raises BadConfiguration."""
+    """Open gantt-placement's store, as configured in these files or its default ones. Raises BadConfiguration."""
     argv = [part for name in config_files for part in ("--config-file", name)]
     conf = configuration.load("gantt-placement", [placement_conf.register_opts], argv)
     placement_conf.check(conf)
@@ -148,7 +147,7 @@ def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callab
 
 
 def _stopping() -> threading.Event:
-    """Return an event that the first SIGINT or SIGTERM sets; a second SIGINT interrupts."""
+    """Return an event that the first SIGINT or SIGTERM sets; the next SIGINT raises KeyboardInterrupt."""
     stopping = threading.Event()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console script gantt-placement-shadow."""
+"""Console script gantt-placement-shadow: compares gantt's answers with those of another Placement."""
 
 import sys
 

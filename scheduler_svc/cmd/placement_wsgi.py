@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The WSGI application of gantt-placement, for other servers than its own: ``make_application()`` in each process."""
+"""WSGI application of gantt-placement for other servers, which call ``make_application()`` in each process."""
 
 import sys
 from collections.abc import Sequence
@@ -14,11 +14,10 @@ PROG = "gantt-placement"
 
 
 def make_application(config_files: Sequence[str] = ()) -> WSGIApplication:
-    """Return the application, configured by these files, without any by those of gantt-placement.
+    """Load all providers, then return the application.
 
-    It returns when all providers are loaded, so that a process that listens is ready. [placement] port, workers,
-    threads and the options of TLS are the server's own business then. Ends the process with a line on standard error
-    where the configuration is wrong.
+    ``config_files`` default to those of gantt-placement. The WSGI server replaces [placement] port, workers, threads
+    and the TLS options. If the configuration is wrong, the process exits with a message on standard error.
     """
     argv = [part for name in config_files for part in ("--config-file", name)]
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console script gantt-scheduler."""
+"""Console script gantt-scheduler."""
 
 import sys
 
@@ -10,7 +10,6 @@ from scheduler_svc import conf as scheduler_conf
 
 
 def workers(conf: cfg.ConfigOpts) -> int:
-    """Return the number of worker processes."""
     return int(conf.scheduler.workers)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Composition of a scheduler worker: builds its parts from the configuration, and passes them plain values."""
+"""Composition of the processes: builders that read the configuration and pass plain values to the parts."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the RPC servers of a worker."""
+"""Builder of a worker's RPC servers."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def servers(
     on_unverified: UnverifiedHandler,
     serializer: GanttSerializer,
 ) -> list[Any]:
-    """Return the servers of topics ``scheduler`` and ``claims.<partition>``, not started."""
+    """Build the servers of topics ``scheduler`` and ``claims.<partition>`` without starting them."""
     endpoints: dict[str, list[Any]] = {BusBackend.TOPIC: _scheduler_endpoints(conf, partition_set, scheduling, worker)}
     ttl_ms, stamps = milliseconds(conf.scheduler.claim_ttl), StampSigner(conf.scheduler.stamp_key)
     earlier_attempts = EarlierAttempts(partition_set.partitions)

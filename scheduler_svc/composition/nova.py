@@ -34,7 +34,7 @@ OBSERVATION_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class NovaBus:
-    """Server on Nova's bus with its background tasks, not started, and its transport."""
+    """Server on Nova's bus, with its transport and background tasks; not started."""
 
     transport: RPCTransport
     server: Any
@@ -42,7 +42,7 @@ class NovaBus:
 
 
 def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, scheduling: SchedulingParts) -> NovaBus | None:
-    """Build the server for Nova; None unless configured. Raises BadConfiguration."""
+    """Build the server for Nova, or return None if it is not configured. Raises BadConfiguration."""
     if not conf.nova.enabled or not conf.nova.transport_url:
         return None
     conf.register_opts(foreign.rabbit_options(), group=nova.RABBIT)
@@ -82,7 +82,10 @@ def _make_server(
 
 
 def count_dropped(method: str) -> None:
-    """Count a dropped call, with a bounded number of labels: senders on Nova's bus may name any method."""
+    """Count a dropped call.
+
+    Unknown methods share a label, because senders on Nova's bus may name any method.
+    """
     label = method if hasattr(NovaSchedulerEndpoint, method) else OTHER_METHOD
     metrics.DROPPED_CALLS.labels(method=label).inc()
 

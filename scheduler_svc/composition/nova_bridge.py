@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the bridge that reads Nova's databases."""
+"""Builder of the bridge that reads Nova's databases."""
 
 import socket
 import uuid
@@ -26,11 +26,11 @@ from scheduler_svc.store import aggregates
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.lease import DocumentLease
 
-CELL_SECONDS = 10.0  # wait of a pass for cells' databases; later cells join a later pass
+CELL_SECONDS = 10.0  # longest wait of a pass for cells' databases; slower cells join a later pass
 
 
 def build(conf: cfg.ConfigOpts, store: Store) -> BridgeLoop:
-    """Build the bridge over the store of nova-compute's partition; reads nothing yet. Raises BadConfiguration."""
+    """Build the bridge to the store of nova-compute's partition; read nothing yet. Raises BadConfiguration."""
     options = conf.nova
     owner = f"{socket.gethostname()}:{uuid.uuid4().hex}"
     lease = DocumentLease(store, signals.LEASE, owner, options.bridge_lease)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worker process of gantt-nova-bridge."""
+"""Worker process of gantt-nova-bridge."""
 
 import threading
 
@@ -16,14 +16,14 @@ from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
 
-STORE_SECONDS = 10.0  # wait of a pass for a silent store, before it starts again
+STORE_SECONDS = 10.0  # longest wait of a pass for a silent store; the pass is then repeated
 
 
 class NovaBridgeService:
-    """Service that copies the state of Nova's databases to the store, with the service protocol of rpcapi.daemon."""
+    """Service that copies the state of Nova's databases to the store. Implements rpcapi.daemon's service protocol."""
 
     def __init__(self, conf: cfg.ConfigOpts, _worker_index: int = 0, opener: StoreOpener | None = None) -> None:
-        """``opener`` opens the store of a partition; by default as configured."""
+        """``opener`` opens a partition's store. Default: the configured store."""
         self._conf = conf
         self._opener = opener or ConfiguredStores(conf, STORE_SECONDS)
         self._stopping = threading.Event()
@@ -31,7 +31,7 @@ class NovaBridgeService:
         self._loop: BridgeLoop | None = None
 
     def start(self) -> None:
-        """Start reading; raises BadConfiguration, and ShutdownRequested if stopped meanwhile."""
+        """Start the bridge. Raises BadConfiguration, and ShutdownRequested if stopped while waiting for the store."""
         store = self._store = self._opener(self._conf.rpc.partition)
         loop = self._loop = build(self._conf, store)
         wait_for("The store", store.check_identity, self._stopping, retry_on=(errors.Unavailable,))
@@ -44,11 +44,11 @@ class NovaBridgeService:
             self._loop.stop()
 
     def wait(self) -> None:
-        """Wait for the end of the current pass and the release of the lease."""
+        """Wait until the current pass has ended and the lease is released, then close the store."""
         if self._loop is not None:
             self._loop.wait()
         if self._store is not None:
             self._store.close()
 
     def reset(self) -> None:
-        """Do nothing: each pass reads the cells again, and no option can change."""
+        """Do nothing: each pass rereads the cells, and no option is mutable."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builder of the HTTP API in a process of gantt-placement."""
+"""Builder of Placement's HTTP API in a process of gantt-placement."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -34,12 +34,12 @@ from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.replication.replica import Replica
 
-MEASURING_SECONDS = 5.0  # seconds between measurements of the store's silence
+MEASURING_SECONDS = 5.0  # interval of measuring the store's silence
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementParts:
-    """Application and its data sources, not started; any WSGI server can serve it."""
+    """Application for any WSGI server, with its data sources; not started."""
 
     partition_set: PartitionSet
     policies: Policies
@@ -48,7 +48,7 @@ class PlacementParts:
 
 @dataclass(frozen=True, slots=True)
 class PlacementWorker:
-    """Worker process of gantt-placement, not started: application, server, and measurement of the store's silence."""
+    """Worker process of gantt-placement, not started: application, HTTP server, and gauge of the store's silence."""
 
     parts: PlacementParts
     server: HttpServer
@@ -56,7 +56,7 @@ class PlacementWorker:
 
 
 def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementParts:
-    """Build the application; reads nothing from the store yet. Raises BadConfiguration."""
+    """Build the application; read nothing from the store yet. Raises BadConfiguration."""
     policies = Policies(conf)
 
     def on_loaded(replica: Replica) -> None:
@@ -91,7 +91,7 @@ def build_worker(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
 
 
 def wrap_in_middleware(conf: cfg.ConfigOpts, application: Application) -> Application:
-    """Return the application behind the configured middlewares; a request passes the last one first."""
+    """Wrap the application in the configured middleware; requests pass the last wrapper first."""
     application = _authenticated(conf, application)
     if conf.cors.allowed_origin:
         application = cors.CORS(application, conf)
@@ -106,7 +106,7 @@ def wrap_in_middleware(conf: cfg.ConfigOpts, application: Application) -> Applic
 def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Application:
     if conf.api.auth_strategy == api.NO_AUTHENTICATION:
         return trust_tokens(application)
-    # Requests with an invalid token pass without a user, so that the application answers in its own form.
+    # Requests with an invalid token pass without a user, so that the application formats the refusal.
     options = {"oslo_config_config": conf, "delay_auth_decision": True}
     return except_open_paths(KeystoneTokens(application, options), application)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker process of gantt-placement, or its application for another WSGI server."""
+"""Worker process of gantt-placement, and its application for other WSGI servers."""
 
 import atexit
 import threading
@@ -17,14 +17,14 @@ from scheduler_svc.replication.partition_set import StoreOpener
 
 LOG = log.getLogger(__name__)
 
-STORE_SECONDS = 5.0  # wait of a request for a silent store, before its client gets 503
+STORE_SECONDS = 5.0  # longest wait of a request for a silent store; its client then gets 503
 
 
 class PlacementService:
-    """Service of Placement's HTTP API, with the service protocol of rpcapi.daemon."""
+    """Service of Placement's HTTP API. Implements rpcapi.daemon's service protocol."""
 
     def __init__(self, conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener | None = None) -> None:
-        """``opener`` opens the store of a partition; by default as configured."""
+        """``opener`` opens a partition's store. Default: the configured store."""
         self._conf = conf
         self._index = worker_index
         self._opener = opener or ConfiguredStores(conf, STORE_SECONDS)
@@ -32,7 +32,7 @@ class PlacementService:
         self._worker: PlacementWorker | None = None
 
     def start(self) -> None:
-        """Load the providers and serve; raises BadConfiguration, and ShutdownRequested if stopped meanwhile."""
+        """Load the providers, then serve. Raises BadConfiguration, and ShutdownRequested if stopped meanwhile."""
         worker = self._worker = build_worker(self._conf, self._opener)
         _load(worker.parts, self._stopping)
         worker.silence.start()
@@ -45,7 +45,7 @@ class PlacementService:
             self._worker.server.stop()
 
     def wait(self) -> None:
-        """Wait until accepted requests are answered and all threads have ended."""
+        """Wait until accepted requests are answered and all threads have ended, then close the stores."""
         if self._worker is not None:
             self._worker.server.wait()
             self._worker.silence.stop()
@@ -53,16 +53,16 @@ class PlacementService:
             _close(self._worker.parts)
 
     def reset(self) -> None:
-        """Apply the current certificate and policy file; raises BadConfiguration and keeps the previous ones."""
+        """Reload the certificate and the policy file. Raises BadConfiguration and keeps the previous ones."""
         if self._worker is not None:
             self._worker.server.reset()
             self._worker.parts.policies.reload()
 
 
 def load_application(conf: cfg.ConfigOpts) -> WSGIApplication:
-    """Return the WSGI application for another server, once all providers are loaded; waits for the store.
+    """Wait for the store, load all providers, and return the application for another WSGI server.
 
-    A thread follows the store until the process exits, so a forking server must call this in each process. Raises
+    A thread follows the store until the process exits, so forking servers must call this in each process. Raises
     BadConfiguration.
     """
     parts = build(conf, ConfiguredStores(conf, STORE_SECONDS))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worker process of gantt-placement-shadow."""
+"""Worker process of gantt-placement-shadow."""
 
 import functools
 
@@ -18,13 +18,14 @@ LOG = log.getLogger(__name__)
 
 
 class PlacementShadowService:
-    """Proxy of another Placement that repeats requests on gantt, with the service protocol of rpcapi.daemon.
+    """Service of a proxy to another Placement that repeats requests on gantt.
 
-    One process, since writes are repeated in the order of their acknowledgement.
+    Runs in one process, because writes are repeated in the order of their acknowledgement. Implements rpcapi.daemon's
+    service protocol.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, _worker_index: int = 0) -> None:
-        """Raises BadConfiguration."""
+        """Build all parts without starting them. Raises BadConfiguration."""
         options = conf.placement_shadow
         self._drain_s = conf.graceful_shutdown_timeout
         self._placement, self._gantt = (
@@ -48,7 +49,7 @@ class PlacementShadowService:
         )
 
     def start(self) -> None:
-        """Serve; raises BadConfiguration if the address cannot be bound."""
+        """Start serving. Raises BadConfiguration if the address cannot be bound."""
         for part in (self._report, self._mirror, self._server):
             part.start()
         LOG.info("Placement shadow serves %s", self._server.url)
@@ -57,7 +58,7 @@ class PlacementShadowService:
         self._server.stop()
 
     def wait(self) -> None:
-        """Wait until accepted requests are answered, and a while until gantt has got them all."""
+        """Answer accepted requests, give gantt graceful_shutdown_timeout to take them all, then stop all threads."""
         self._server.wait()
         if not self._mirror.drain(self._drain_s):
             LOG.warning("gantt did not take all requests within %s s", self._drain_s)
@@ -68,6 +69,6 @@ class PlacementShadowService:
             end.close()
 
     def reset(self) -> None:
-        """Read the TLS files again for new connections; raises BadConfiguration and keeps the previous ones."""
+        """Reread the TLS files for new connections. Raises BadConfiguration and keeps the previous files."""
         for part in (self._server, self._placement, self._gantt):
             part.reset()

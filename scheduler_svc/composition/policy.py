@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the scheduling policy, which a reload replaces."""
+"""Builder of the scheduling policy; each reload builds a new policy."""
 
 from oslo_config import cfg
 

@@ -21,7 +21,7 @@ from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 
 class SchedulingParts:
-    """Deciding parts of a worker; ``alternates`` are in the order of the served partitions."""
+    """Deciding parts of a worker; ``alternates`` has one claimer per served partition, in the same order."""
 
     def __init__(self, conf: cfg.ConfigOpts, partition_set: PartitionSet, policy: SchedulingPolicy) -> None:
         partitions = partition_set.partitions
@@ -76,7 +76,7 @@ def _make_scheduler(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> Partiti
 
 
 def _store(conf: cfg.ConfigOpts, partition: OpenPartition) -> ClaimStore:
-    """Return the store that claims, or a stand-in that claims nothing."""
+    """Return the partition's store, or in shadow mode a stand-in that claims nothing."""
     return ShadowStore(partition.store) if _is_shadow(conf) else partition.store
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the configured stores of partitions."""
+"""Openers of the configured stores."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ from scheduler_svc.store.records import Liveness
 
 
 def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | None = None) -> Store:
-    """Open a partition's configured store; raises BadConfiguration. ``wait_seconds`` is as in open_store."""
+    """Open a partition's configured store. See open_store for ``wait_seconds``. Raises BadConfiguration."""
     store = open_store(
         partitions.url(conf, partition),
         partition,
@@ -40,7 +40,10 @@ def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | 
 
 
 class ConfiguredStores:
-    """Opener of configured stores; a partition in memory has one, as another would not see its changes."""
+    """Opener of configured stores.
+
+    Opens an in-memory store only once per partition, because a second store would not see its changes.
+    """
 
     def __init__(self, conf: cfg.ConfigOpts, wait_seconds: float | None = None) -> None:
         self._conf = conf
@@ -48,7 +51,7 @@ class ConfiguredStores:
         self._in_memory: dict[str, Store] = {}
 
     def __call__(self, partition: str) -> Store:
-        """Return a store of a partition; raises BadConfiguration."""
+        """Return the store of a partition. Raises BadConfiguration."""
         if partition in self._in_memory:
             return self._in_memory[partition]
         store = open_configured(self._conf, partition, self._wait_seconds)
@@ -65,7 +68,7 @@ def open_partitions(
     *,
     for_api: bool = False,
 ) -> PartitionSet:
-    """Open the configured partitions; ``on_loaded`` is as in PartitionSet, ``for_api`` as in Replica."""
+    """Open the configured partitions. See PartitionSet for ``on_loaded``, Replica for ``for_api``."""
     served = partitions.claims_partitions(conf)
     return PartitionSet(
         partitions.names(conf),
@@ -79,5 +82,5 @@ def open_partitions(
 
 
 def liveness_source(conf: cfg.ConfigOpts) -> Liveness:
-    """Return the source of a store's liveness information: 'beats' or 'group'."""
+    """Return the source of hosts' liveness: heartbeats in the store ('beats') or the coordination group ('group')."""
     return "beats" if CoordinationGroup.from_conf(conf, conf.rpc.partition) is None else "group"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds one worker process of the scheduler."""
+"""Builder of a scheduler's worker process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 
 @dataclass(frozen=True, slots=True)
 class SchedulerWorker:
-    """Parts of a worker, not started; ``nova`` is the server on Nova's bus, if any."""
+    """Parts of a worker, not started. ``nova``: server on Nova's bus, None if not configured."""
 
     transport: Any
     nova: NovaBus | None
@@ -35,14 +35,14 @@ class SchedulerWorker:
 
 
 def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> SchedulerWorker:
-    """Build a worker; sends and reads nothing yet. Raises BadConfiguration."""
+    """Build a worker; send and read nothing yet. Raises BadConfiguration."""
     scheduling_policy = policy.load(conf)
     transport = bus.get_transport(conf)
     conductor = ConductorAPI(conf, transport)
     if conf.store.known_hosts_file is not None:
-        known_hosts.read(conf.store.known_hosts_file)  # report mistakes now, not after a loss
+        known_hosts.read(conf.store.known_hosts_file)  # reports a malformed file now, not after a data loss
     announcer = AuditAnnouncer(conductor, conf.rpc.partition, conf.store.known_hosts_file)
-    # One worker of a daemon is enough to request audits.
+    # One worker per daemon requests audits.
     on_loaded = announcer.request_audits if worker_index == 0 else None
     partition_set = open_partitions(conf, opener, scheduling_policy.reads, on_loaded)
     scheduling = SchedulingParts(conf, partition_set, scheduling_policy)
