@@ -21,7 +21,7 @@ from scheduler_svc.conf import (
 )
 
 _DECIDING = (scheduler, prefilters, filters, weighers, plugins, metrics, nova)
-# All modules with options of their own, in the order of the sample file.
+# All modules with options, in the order of the sample file.
 MODULES = (*_DECIDING, solver, store, notifications, namespaces, partitions)
 
 
@@ -31,6 +31,6 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for errors that option types do not detect. Imports nothing of the service."""
+    """Raise BadConfiguration for errors that option types cannot detect. Imports no service code."""
     for module in (service_group, *_DECIDING, store, namespaces, partitions, notifications):
         module.check(conf)

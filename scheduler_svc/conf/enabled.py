@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of the enabled filters and weighers; with [nova] enabled, Nova's by default."""
+"""Names of the enabled filters and weighers; with [nova] enabled, the defaults are Nova's."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from rpcapi import errors
 from scheduler_svc.core import built_in
 from scheduler_svc.core.plugins import entry_points
 
-# Decisions that Nova leaves to Placement.
+# Filters for decisions that Nova leaves to Placement
 PLACEMENT_FILTERS = (
     *("ForceHostsFilter", "IgnoreHostsFilter", "AvailabilityZoneFilter", "MembershipFilter", "TraitsFilter"),
     *("ResourcesFilter", "RequestGroupsFilter"),

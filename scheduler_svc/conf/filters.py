@@ -76,7 +76,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def load(conf: cfg.ConfigOpts) -> FilterOptions:
-    """Return the options of filters. Raises BadConfiguration for an invalid setting."""
+    """Return the filters' options. Raises BadConfiguration for an invalid host or metric."""
     group = conf.filter_scheduler
     return FilterOptions(
         metrics=tuple(metrics.load(conf).ratios),
@@ -106,7 +106,7 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def _check_novas_hosts(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a configured filter that needs state which gantt does not read from Nova."""
+    """Raise BadConfiguration if an enabled filter needs host state that gantt does not read from Nova."""
     undecided = [name for name in nova.UNDECIDED_FILTERS if name in enabled.filters(conf)]
     if undecided:
         raise errors.BadConfiguration(

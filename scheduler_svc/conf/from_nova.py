@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of the options that nova-scheduler reads from nova.conf into gantt-scheduler's configuration.
+"""Translation of nova-scheduler's options in nova.conf to gantt-scheduler's configuration.
 
-Options and defaults are Nova 34's (nova/conf/scheduler.py and others in that folder).
+Names and defaults are those of Nova 34 (nova/conf/scheduler.py and other modules of nova/conf).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +16,13 @@ from scheduler_svc.conf import nova, prefilters
 from scheduler_svc.conf.enabled import NOVA_FILTERS, NOVA_WEIGHERS, OWN_WEIGHERS, PLACEMENT_FILTERS
 from scheduler_svc.core import built_in
 
-Settings = Mapping[str, Mapping[str, Sequence[str]]]  # {section: {option: values in the file's order}}
+Settings = Mapping[str, Mapping[str, Sequence[str]]]  # {section: {option: values in file order}}
 
 ALL_FILTERS = "nova.scheduler.filters.all_filters"
 ALL_WEIGHERS = "nova.scheduler.weights.all_weighers"
 FILTER_MODULES, WEIGHER_MODULES = "nova.scheduler.filters.", "nova.scheduler.weights."
 
-# Options that gantt has under the same name in the same section.
+# Options with the same section and name in gantt.
 SAME: Mapping[str, tuple[str, ...]] = {
     "scheduler": (
         *("workers", "limit_tenants_to_placement_aggregate", "placement_aggregate_required_for_tenants"),
@@ -42,15 +42,15 @@ SAME: Mapping[str, tuple[str, ...]] = {
     ),
     "metrics": ("weight_setting", "weight_multiplier", "required", "weight_of_unavailable"),
 }
-# Options that gantt has in [nova].
+# Options that gantt has in section [nova].
 MOVED: Mapping[str, tuple[str, ...]] = {
     "DEFAULT": ("default_availability_zone", "service_down_time"),
     "scheduler": ("max_attempts",),
     "workarounds": ("disable_fallback_pcpu_query",),
     "oslo_concurrency": ("lock_path",),
 }
-BUILD_TIMEOUT = ("DEFAULT", "instance_build_timeout")  # seconds after which Nova gives up a build; 0 means never
-# Options that do not affect placements, with the reason why gantt lacks them.
+BUILD_TIMEOUT = ("DEFAULT", "instance_build_timeout")  # seconds until Nova gives up a build; 0 means never
+# Options without effect on placements, with the reason why gantt does not have them.
 NEEDLESS: Mapping[str, Mapping[str, str]] = {
     "DEFAULT": {
         "rpc_response_timeout": "each call carries its caller's timeout",
@@ -66,27 +66,27 @@ NEEDLESS: Mapping[str, Mapping[str, str]] = {
         "shuffle_best_same_weighed_hosts": "gantt always chooses randomly among hosts with the best score",
     },
 }
-# Options of other Nova services, in sections that nova-scheduler reads too.
+# Options of other Nova services in sections that nova-scheduler reads.
 OF_OTHERS: Mapping[str, tuple[str, ...]] = {
     "pci": ("alias", "device_spec", "passthrough_whitelist", "report_in_placement"),
 }
-SECTIONS = ("scheduler", "filter_scheduler", "metrics", "pci")  # sections in which every option must be known
+SECTIONS = ("scheduler", "filter_scheduler", "metrics", "pci")  # sections in which an unknown option is refused
 
 
 @dataclass
 class Translation:
-    """Sections of gantt's configuration, and messages about options of nova.conf."""
+    """Sections of gantt's configuration, with messages about options that were not translated."""
 
     sections: dict[str, dict[str, str]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  # messages about other options that were not carried over
-    refused: list[str] = field(default_factory=list)  # options that affect placements and have no counterpart
+    notes: list[str] = field(default_factory=list)  # messages about options without effect on placements
+    refused: list[str] = field(default_factory=list)  # messages about untranslated options that affect placements
 
     def set(self, section: str, option: str, value: str) -> None:
         self.sections.setdefault(section, {})[option] = value
 
 
 def read(paths: Sequence[str]) -> Settings:
-    """Return the settings of several files, later ones first. Raises BadConfiguration for a malformed file."""
+    """Read and merge the files; later files override earlier ones. Raises BadConfiguration."""
     settings: dict[str, dict[str, list[str]]] = {}
     for path in paths:
         sections: dict[str, dict[str, list[str]]] = {}
@@ -128,7 +128,7 @@ def _translate_option(translation: Translation, section: str, option: str, value
 
 
 def _translate_build_timeout(translation: Translation, value: str) -> None:
-    """Raise gantt's build timeout to Nova's, so that no claim counts as a leak before Nova gives up its build."""
+    """Raise gantt's build timeout to Nova's: while Nova still builds, no claim may count as a leak."""
     option = next(option for option in nova.OPTS if option.dest == "build_timeout")
     name = f"[DEFAULT] instance_build_timeout = {value}"
     try:
@@ -195,7 +195,7 @@ def _translate_weighers(translation: Translation, settings: Settings) -> None:
             "plugin of gantt: see docs/plugins.md"
         )
     if "MetricsWeigher" in enabled and not settings.get("metrics", {}).get("weight_setting"):
-        enabled.remove("MetricsWeigher")  # has no effect without metrics
+        enabled.remove("MetricsWeigher")  # no effect without metrics
     translation.set("filter_scheduler", "enabled_weighers", ",".join(dict.fromkeys(enabled)))
 
 
@@ -222,7 +222,7 @@ def _refuse_if_true(reason: str, values: Sequence[str]) -> str:
     return reason if values[-1].strip().lower() in ("true", "1", "yes", "on") else ""
 
 
-# {(section, option): function that returns why values cannot be carried over, '' if they need not be}
+# {(section, option): function that returns why the values cannot be translated, or ''}
 _CHECKS: Mapping[tuple[str, str], Callable[[Sequence[str]], str]] = {
     ("DEFAULT", "servicegroup_driver"): lambda values: (
         "" if values[-1] == "db" else "gantt-nova-bridge supports only driver 'db'"

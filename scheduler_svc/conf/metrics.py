@@ -10,7 +10,7 @@ from scheduler_svc.conf import enabled
 from scheduler_svc.core.weighers.multipliers import parse_multiplier
 from scheduler_svc.core.weighers.options import DEFAULTS, MetricWeights
 
-GROUP = "metrics"  # rpcapi.daemon has options in this group too
+GROUP = "metrics"  # shared with options of rpcapi.daemon
 
 OPTS: list[cfg.Opt] = [
     cfg.ListOpt(
@@ -44,7 +44,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def load(conf: cfg.ConfigOpts) -> MetricWeights:
-    """Return the configured weights. Raises BadConfiguration for an entry that is not metric=ratio."""
+    """Return the metric weights. Raises BadConfiguration for an entry that is not metric=ratio."""
     ratios = parse_weights(f"[{GROUP}] weight_setting", "metric=ratio", conf.metrics.weight_setting, str.rpartition)
     return MetricWeights(ratios, conf.metrics.weight_of_unavailable)
 
@@ -52,7 +52,7 @@ def load(conf: cfg.ConfigOpts) -> MetricWeights:
 def parse_weights(
     option: str, form: str, pairs: Sequence[str], split: Callable[[str, str], tuple[str, str, str]]
 ) -> dict[str, float]:
-    """Return the weights by name; ``split`` divides at an entry's first or last "=". Raises BadConfiguration."""
+    """Return {name: weight}. ``split`` cuts each entry at its first or last "=". Raises BadConfiguration."""
     weights: dict[str, float] = {}
     for pair in pairs:
         name, _, text = (part.strip() for part in split(pair, "="))
@@ -66,7 +66,7 @@ def parse_weights(
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid setting, or one without effect."""
+    """Raise BadConfiguration for an invalid setting, or if no filter enforces ``required``."""
     weighs = load(conf).ratios and "MetricsWeigher" in enabled.weighers(conf)
     if weighs and conf.metrics.required and "MetricsFilter" not in enabled.filters(conf):
         raise errors.BadConfiguration(

@@ -15,7 +15,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group, for oslo-config-generator. The rules register [oslo_policy]'s."""
+    """Return the options by group for oslo-config-generator, including those that oslo.policy registers itself."""
     _set_defaults()
     return [(CORS_GROUP, cors.OPTS), (PROXY_GROUP, list(http_proxy_to_wsgi.OPTS)), *policy.list_opts()]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared namespaces of host state: listed in [scheduler] namespaces, with one group each."""
+"""Namespaces of host state that operators declare in [scheduler] namespaces, with one group each."""
 
 import json
 import re
@@ -35,7 +35,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
-    """Return the built-in and declared namespaces, after ``conf`` has read its files. Raises BadConfiguration."""
+    """Return the built-in and declared namespaces. ``conf`` must have read its files. Raises BadConfiguration."""
     names = conf.scheduler.namespaces
     if len(set(names)) < len(names):
         raise errors.BadConfiguration(why="[scheduler] namespaces: duplicate name")

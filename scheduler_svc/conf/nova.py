@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of group [nova]: gantt as the scheduler of a real Nova."""
+"""Options of group [nova], for gantt as the scheduler of a Nova deployment."""
 
 from oslo_config import cfg
 
 from rpcapi import errors
 
 GROUP = "nova"
-# With [nova] enabled these would accept every host, because Nova's requests bring them neither NUMA cells nor devices.
+# With [nova] enabled these filters would accept every host: Nova's requests carry neither NUMA cells nor devices.
 UNDECIDED_FILTERS = ("NUMATopologyFilter", "PciPassthroughFilter")
 UNCOUNTED_WEIGHER = "ImagePropertiesWeigher"  # gantt does not count the images of instances on Nova's hosts
-RABBIT = "nova_rabbit"  # group with the options of [oslo_messaging_rabbit], for Nova's bus
+RABBIT = "nova_rabbit"  # group of oslo.messaging's RabbitMQ options for Nova's bus
 
 OPTS: list[cfg.Opt] = [
     cfg.BoolOpt(
@@ -125,7 +125,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if requests would be refused before the next reading is due."""
+    """Raise BadConfiguration if the state could exceed bridge_max_age between two reads."""
     if conf.nova.bridge_max_age < 2 * conf.nova.bridge_interval:
         raise errors.BadConfiguration(
             why=f"[nova] bridge_max_age = {conf.nova.bridge_max_age:g} must be at least twice bridge_interval = "

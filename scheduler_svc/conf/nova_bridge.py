@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of gantt-nova-bridge: its own in group [nova], and those of the store."""
+"""Options of gantt-nova-bridge: group [nova], and those of the store."""
 
 from oslo_config import cfg
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partitions that a daemon selects hosts from, and their stores."""
+"""Partitions that a daemon selects hosts from, and the URLs of their stores."""
 
 from collections.abc import Sequence
 
@@ -27,12 +27,12 @@ def names(conf: cfg.ConfigOpts) -> Sequence[str]:
 
 
 def claims_partitions(conf: cfg.ConfigOpts) -> Sequence[str]:
-    """Return the partitions that this daemon serves claims for and cleans up."""
+    """Return the partitions whose claims this daemon serves and cleans up."""
     return conf.scheduler.claims_partitions or names(conf)
 
 
 def url(conf: cfg.ConfigOpts, name: str) -> str:
-    """Return the store URL of a partition. Raises BadConfiguration."""
+    """Return the partition's own store URL, or [store] url."""
     group = f"{PREFIX}{name}"
     conf.register_opts(OPTS, group=group)
     return str(conf[group].url or conf.store.url)

@@ -77,7 +77,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if every token would be accepted on a public address, or TLS cannot be served."""
+    """Raise BadConfiguration for noauth2 on a public address, or unusable TLS options."""
     options = conf[GROUP]
     listener_tls.check(conf, GROUP)
     if (

@@ -9,7 +9,7 @@ from rpcapi import errors, tls
 from rpcapi.conf import listener_tls
 
 GROUP = "placement_shadow"
-PLACEMENT, GANTT = "placement", "gantt"  # the two ends, whose options begin with these names
+PLACEMENT, GANTT = "placement", "gantt"  # names of the two servers, and prefixes of their options
 SCHEMES = ["http", "https"]
 
 OPTS: list[cfg.Opt] = [
@@ -69,7 +69,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if an end is not configured, both are the same, or a TLS file is unusable."""
+    """Raise BadConfiguration for a missing URL, equal URLs or an unusable TLS file."""
     options = conf[GROUP]
     for name in (PLACEMENT, GANTT):
         if not options[f"{name}_url"]:
@@ -86,7 +86,7 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def client_context(conf: cfg.ConfigOpts, name: str) -> ssl.SSLContext:
-    """Return the TLS context for PLACEMENT or GANTT from the current files. Raises BadConfiguration."""
+    """Build the TLS context for server ``name`` from the current files. Raises BadConfiguration."""
     options = conf[GROUP]
     return tls.client_context(
         f"[{GROUP}] {name}_url",

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of filter and weigher plugins: handling of their errors, and multipliers."""
+"""Options of filter and weigher plugins: error handling and multipliers."""
 
 from oslo_config import cfg
 
 from rpcapi import errors
 from scheduler_svc.core.weighers.multipliers import parse_multiplier
 
-GROUP = "filter_scheduler"  # plugins are enabled there by name, like built-in filters and weighers
+GROUP = "filter_scheduler"  # enables plugins by name, like built-in filters and weighers
 FATAL, SKIP = "fatal", "skip"
 
 OPTS: list[cfg.Opt] = [

@@ -130,12 +130,12 @@ OPTS: list[cfg.Opt] = [
 
 
 def drivers(conf: cfg.ConfigOpts) -> list[str]:
-    """Return the allowed drivers, the default first."""
+    """Return the drivers that requests may name, the default first."""
     return list(dict.fromkeys([conf.scheduler.driver, *conf.scheduler.drivers]))
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a driver that is not installed, without importing any."""
+    """Raise BadConfiguration for a driver that is not installed; import no driver."""
     installed = sorted({point.name for point in importlib.metadata.entry_points(group=DRIVERS)})
     for name in drivers(conf):
         if name not in installed:

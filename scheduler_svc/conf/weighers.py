@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of weighers, and of the choice among the best hosts. Names, meanings, defaults and the group are Nova's."""
+"""Options of weighers and of the choice among the best hosts.
+
+Names, meanings, defaults and the group are Nova's.
+"""
 
 import math
 from collections.abc import Mapping
@@ -12,12 +15,12 @@ from scheduler_svc.core import built_in
 
 GROUP = "filter_scheduler"
 
-METRICS = "MetricsWeigher"  # its options are in [metrics]
+METRICS = "MetricsWeigher"  # has its options in [metrics]
 OPTIONS: Mapping[str, str] = {entry.name: entry.option for entry in built_in.WEIGHERS if entry.name != METRICS}
 # Aggregate metadata keys that override an option for the aggregate's hosts.
 AGGREGATE_OPTIONS = tuple(entry.option for entry in built_in.WEIGHERS)
 BALANCE = "BalanceWeigher"
-PACKED_BALANCE = 4.0  # default multiplier of BalanceWeigher if servers are packed
+PACKED_BALANCE = 4.0  # default multiplier of BalanceWeigher with placement = pack
 SPREAD, PACK = "spread", "pack"
 
 _SCALED = (
@@ -143,12 +146,12 @@ OPTS: list[cfg.Opt] = [
 
 
 def packs(conf: cfg.ConfigOpts) -> bool:
-    """Return whether servers are packed onto few hosts."""
+    """Return whether the configured placement packs servers onto few hosts."""
     return bool(conf.filter_scheduler.placement == PACK)
 
 
 def multipliers(conf: cfg.ConfigOpts, *, packed: bool) -> dict[str, float]:
-    """Return the multiplier of each built-in weigher, for a policy that packs or spreads servers."""
+    """Return {built-in weigher: multiplier} for a policy that packs or spreads servers."""
     group = conf.filter_scheduler
     configured = {name: group[option] for name, option in OPTIONS.items()}
     if configured[BALANCE] is None:
@@ -161,7 +164,7 @@ def multipliers(conf: cfg.ConfigOpts, *, packed: bool) -> dict[str, float]:
 
 
 def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:
-    """Return the weight of each image property. Raises BadConfiguration unless entries are property=weight."""
+    """Return {image property: weight}. Raises BadConfiguration for an entry that is not property=weight."""
     return metrics.parse_weights(
         f"[{GROUP}] image_props_weight_setting",
         "property=weight",
@@ -171,8 +174,8 @@ def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid setting, or a weigher that cannot weigh Nova's hosts."""
-    if {"filter", "solver"} & set(scheduler.drivers(conf)):  # another driver may have its own weighers
+    """Raise BadConfiguration for an invalid setting, or a weigher without data about Nova's hosts."""
+    if {"filter", "solver"} & set(scheduler.drivers(conf)):  # other drivers may have their own weighers
         enabled.check_weighers(conf)
     image_properties(conf)
     multiplier = conf.filter_scheduler.image_props_weight_multiplier
