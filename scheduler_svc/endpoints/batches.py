@@ -23,9 +23,10 @@ def decode_calls(
     max_requests: int,
     max_instances: int,
 ) -> list[CallOrError]:
-    """Decode at most ``max_requests`` requests with ``max_instances`` in total.
+    """Decode at most ``max_requests`` requests with at most ``max_instances`` instances in total.
 
-    An invalid request becomes its error. Raises InvalidCount, and the errors of check_uuids for all uuids together.
+    An invalid request is returned as its error. Raises InvalidCount, and check_uuids' errors for the uuids of all
+    requests.
     """
     if len(requests.specs) > max_requests:
         raise errors.InvalidCount.of_message(
@@ -63,7 +64,7 @@ def _decode_call(
 
 
 def _context(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> RequestContext:
-    """Return the context of one request: the call's context with the request's own values."""
+    """Return the call's context with the request's own id, project, user and deadline."""
     request_id = requests.request_ids[number]
     if not 1 <= len(request_id) <= MAX_ID or not request_id.isprintable():
         raise errors.InvalidRequest(why=f"a request id must be 1 to {MAX_ID} printable characters")
@@ -78,7 +79,7 @@ def _context(ctxt: RequestContext, requests: objects.SelectionRequests, number: 
 def answers(
     attempts: Sequence[int], outcomes: Sequence[SelectionOutcome], *, details: bool
 ) -> objects.SelectionAnswers:
-    """Encode the outcomes; errors include their fields if ``details``."""
+    """Encode the outcomes; ``details`` adds the fields of errors."""
     selected_numbers = [number for number, outcome in enumerate(outcomes) if isinstance(outcome, ServedCall)]
     indexes = {number: index for index, number in enumerate(selected_numbers)}
     errors_by_call = [None if isinstance(outcome, ServedCall) else outcome for outcome in outcomes]

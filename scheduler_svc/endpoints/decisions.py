@@ -12,11 +12,11 @@ from scheduler_svc.endpoints.metered import SchedulerEndpoint
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling.extensions import CatalogueEntry
 
-ListFilters = Callable[[str | None], Sequence[CatalogueEntry]]  # filters and weighers in use, of one kind or all
+ListFilters = Callable[[str | None], Sequence[CatalogueEntry]]  # argument: kind, or None for filters and weighers
 
 
 class DecisionsEndpoint(SchedulerEndpoint):
-    """Decision records, filters and partitions."""
+    """Methods that show decision records, filters and partitions."""
 
     def __init__(self, partitions: OpenPartitions, list_filters: ListFilters, worker: str) -> None:
         self._partitions = partitions

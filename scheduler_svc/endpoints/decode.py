@@ -18,12 +18,12 @@ _OWNER = ("type", "project", "user", "request_id")
 
 
 def request(ctxt: RequestContext, spec: objects.RequestSpec) -> SchedulingRequest:
-    """Convert a spec; raises the errors of check_spec."""
+    """Convert a spec. Raises the errors of check_spec."""
     return requests.from_spec(spec, ctxt.request_id, ctxt.project_id or "", ctxt.user_id or "")
 
 
 def intents(claim_intents: objects.ClaimIntents) -> list[Intent]:
-    """Convert intents, whose candidates are resource names."""
+    """Convert intents; their candidates are resource names."""
     rows = zip(
         *(claim_intents.consumers, claim_intents.attempts, claim_intents.candidates, claim_intents.replaces),
         moves(claim_intents.moves, len(claim_intents.consumers)),
@@ -43,7 +43,7 @@ def intents(claim_intents: objects.ClaimIntents) -> list[Intent]:
 
 
 def moves(documents: Sequence[Mapping[str, Any] | None], count: int) -> list[MoveEnd]:
-    """Convert the moves of ``count`` instances, () if none moves; raises InvalidRequest and InvalidName."""
+    """Convert the moves of ``count`` instances; () if none moves. Raises InvalidRequest and InvalidName."""
     if not isinstance(documents, Sequence) or len(documents) not in (0, count):
         raise errors.InvalidRequest(why=f"a call for {count} instances needs as many moves, got {str(documents)[:80]}")
     return [read_destination(document) for document in documents or [None] * count]
@@ -101,7 +101,7 @@ def _group(owner: Mapping[str, Any]) -> ClaimGroup | None:
 
 
 def _end_of_move(consumer: str, owner: Mapping[str, Any]) -> MoveEnd:
-    """Return the end of a move that a claim's agent reports; raises MalformedObject."""
+    """Return the move end that an agent reports for its claim. Raises MalformedObject."""
     try:
         move = read_move(owner if "role" in owner or "migration" in owner else None)
     except errors.InvalidRequest as error:

@@ -33,9 +33,10 @@ def selections(attempt: int, selection_result: ServedCall) -> objects.Selections
 
 
 def prepare_answers(batch: PreparedBatch) -> objects.ClaimAnswers:
-    """Answer to prepare_claims; a refusal lists the verdict on each tried host.
+    """Encode the answer to prepare_claims; a refusal lists the verdict on each tried host.
 
-    It is CLOSED if an audit may change it, POSSIBLE if only other consumers of the batch caused it.
+    A refusal becomes CLOSED if an audit or the new epoch may change it, and POSSIBLE if the intent fits but the batch
+    failed because of other consumers.
     """
     results, current = batch.answer.prepared, batch.answer.current
     return objects.ClaimAnswers.of(
@@ -53,7 +54,7 @@ def prepare_answers(batch: PreparedBatch) -> objects.ClaimAnswers:
 
 
 def _allocations(results: Sequence[IntentResult]) -> list[dict[str, dict[str, int]] | None]:
-    """Return each claim's allocations; empty if all have the request's resources at their host."""
+    """Return each claim's allocations, or [] if every claim takes its resources from its host."""
     allocations = [result.allocations for result in results]
     if not any(allocations):
         return []
@@ -64,7 +65,7 @@ def _allocations(results: Sequence[IntentResult]) -> list[dict[str, dict[str, in
 
 
 def claim_answers(answers: Sequence[ClaimResult], success: Answer) -> objects.ClaimAnswers:
-    """Answer to confirm, abort or release; any answer but ``success`` has a reason."""
+    """Encode the answer to confirm, abort or release; answers other than ``success`` have a reason."""
     return objects.ClaimAnswers.of(
         consumers=[result.consumer for result in answers],
         attempts=[result.attempt for result in answers],
@@ -79,7 +80,7 @@ def claim_answers(answers: Sequence[ClaimResult], success: Answer) -> objects.Cl
 
 
 def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
-    """Encode a claim; its deadline is shown by the server's clock, ``lead_ms`` ahead of partition time."""
+    """Encode a claim; the deadline is in the server's time, ``lead_ms`` ahead of partition time."""
     return {
         "consumer": consumer_of(claim.ref.consumer),
         "attempt": claim.attempt,

@@ -8,7 +8,7 @@ from scheduler_svc import metrics
 
 
 class MeteredEndpoint:
-    """Base class of endpoints; counts and times calls. See rpcapi.endpoint.expose."""
+    """Base class of endpoints that counts and times calls. See rpcapi.endpoint.expose."""
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.CALLS.labels(method=method, code=code).inc()
@@ -16,6 +16,6 @@ class MeteredEndpoint:
 
 
 class SchedulerEndpoint(MeteredEndpoint):
-    """Methods of one concern on topic ``scheduler``; rpcapi.clients.scheduler.SchedulerAPI documents each."""
+    """Base class of endpoints on topic ``scheduler``; rpcapi.clients.scheduler.SchedulerAPI documents the methods."""
 
     target = messaging.Target(version=SchedulerAPI.VERSION)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC method that compares claims for Nova with Nova's instances, as read by gantt-nova-bridge."""
+"""RPC method that compares claims for Nova with the instances that gantt-nova-bridge reads."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,16 +15,17 @@ from scheduler_svc.store.interface import Store
 
 WAIT_SECONDS = 20.0  # longest wait for the bridge's answer
 POLL_SECONDS = 0.1
-SHOWN = ("consumer", "host", "request_id", "created_ms", "allocations")  # fields of a claim; the time is the store's
+# shown fields of a claim; created_ms is in the store's time
+SHOWN = ("consumer", "host", "request_id", "created_ms", "allocations")
 BRIDGE = "gantt-nova-bridge"
 ASKED_MEANWHILE = "another request replaced this one; try again"
 
 
 class NovaAuditEndpoint(SchedulerEndpoint):
-    """Audits of claims for Nova."""
+    """Audit of claims for Nova."""
 
     def __init__(self, store: Store, build_ms: int, pause: Callable[[float], None] = time.sleep) -> None:
-        """``build_ms`` is the age from which a claim may be a leak."""
+        """``build_ms``: age from which a claim without an instance may be a leak."""
         self._store = store
         self._build_ms = build_ms
         self._pause = pause
@@ -33,7 +34,7 @@ class NovaAuditEndpoint(SchedulerEndpoint):
     def audit_nova(
         self, ctxt: RequestContext, *, fix: bool = False, marker: str | None = None, limit: int = 1000
     ) -> objects.NovaAudit:
-        """Find the claims of one page that no instance uses; ``fix`` ends them."""
+        """Find the claims without an instance in one page; ``fix`` ends them."""
         leaks, next_marker = find_leaks(self._store, partial(self._ask_bridge, ctxt), self._build_ms, marker, limit)
         rows = [
             {name: getattr(leak, name) for name in SHOWN} | {"ended": fix and end_leak(self._store, leak)}

@@ -23,12 +23,12 @@ DRY_RUN_SCOPES = (FilterScope.ALL, FilterScope.REBUILD)
 
 
 class SelectionEndpoint(SchedulerEndpoint):
-    """Selects and claims hosts."""
+    """Methods that select and claim hosts."""
 
     def __init__(
         self, intake: RequestIntake, dry_run: DryRun, groups: ServerGroups, *, max_instances: int, max_requests: int
     ) -> None:
-        """``max_instances`` limits each call, ``max_requests`` each select_batch call."""
+        """``max_instances`` limits every call, ``max_requests`` the requests of a select_batch call."""
         self._intake = intake
         self._groups = groups
         self._dry_run = dry_run

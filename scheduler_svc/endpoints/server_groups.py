@@ -9,7 +9,7 @@ from scheduler_svc.scheduling.server_groups import ServerGroups
 
 
 class ServerGroupEndpoint(SchedulerEndpoint):
-    """Server groups. A client of one project reaches only the groups of that project."""
+    """Methods for server groups. A client of one project reaches only that project's groups."""
 
     def __init__(self, groups: ServerGroups) -> None:
         self._groups = groups

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of host state as listeners see them, in notifications and over RPC: entries of the log, without leases."""
+"""Changes of host state for listeners, in notifications and over RPC: log entries without leases."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -9,17 +9,17 @@ from scheduler_svc.notifications.lease import NAMESPACE
 from scheduler_svc.store.interface import Store
 
 KINDS = ("provider", "gone", "used", "service", "alive", "opened", "state", "epoch")
-DEFAULT_KINDS = tuple(kind for kind in KINDS if kind != "used")  # which changes with every claim
+DEFAULT_KINDS = tuple(kind for kind in KINDS if kind != "used")  # 'used' changes with every claim
 RESYNC = "resync"
 NEW_EPOCH = "the store may have lost data"
 GAP = "the log was trimmed past the last position"
 
 
 class HostStateChange(NamedTuple):
-    """A change of one partition, as of ``position`` in ``epoch``.
+    """Change of one partition's host state at ``position`` in ``epoch``.
 
-    ``kind`` and ``payload`` are those of a log entry (`scheduler_svc.core.records.LogEntry`), or "resync" and {"why":
-    text}: changes are missing, so that a listener has to read all documents again.
+    ``kind`` and ``payload`` are those of a log entry (`scheduler_svc.core.records.LogEntry`). Kind "resync" with
+    payload {"why": text} means that changes are missing: the listener must read all documents again.
     """
 
     epoch: int
@@ -29,9 +29,9 @@ class HostStateChange(NamedTuple):
 
 
 def of_entry(entry: LogEntry, epoch: int, kinds: Collection[str]) -> HostStateChange | None:
-    """Return the change of a log entry in ``epoch``; None if its kind is not in ``kinds``, or it is only of a lease.
+    """Convert a log entry; None if its kind is not in ``kinds``, or only a lease changed.
 
-    An entry of kind "epoch" is a resync in the epoch that it begins.
+    An entry of kind "epoch" becomes a resync in the epoch that it begins.
     """
     if entry.kind not in kinds:
         return None
@@ -44,7 +44,7 @@ def of_entry(entry: LogEntry, epoch: int, kinds: Collection[str]) -> HostStateCh
 
 
 class HostStateChanges(NamedTuple):
-    """The changes up to ``position`` in ``epoch``; ``at_end`` is False if the log may have more."""
+    """Page of changes up to ``position`` in ``epoch``; ``at_end``: the log has no more."""
 
     changes: Sequence[HostStateChange]
     epoch: int
@@ -55,10 +55,10 @@ class HostStateChanges(NamedTuple):
 def read(
     store: Store, epoch: int, position: int, kinds: Collection[str], limit: int, *, block_ms: int = 0
 ) -> HostStateChanges:
-    """Return the changes of ``kinds`` among the next ``limit`` entries after ``position``, which is of ``epoch``.
+    """Return the changes of ``kinds`` among the next ``limit`` log entries after ``position`` of ``epoch``.
 
-    It waits up to ``block_ms`` for the first entry. If the log no longer has those, the page is a resync at the store's
-    present position. Raises StoreUnavailable.
+    Waits up to ``block_ms`` for the first entry. If the log was trimmed past ``position``, the page is a resync at the
+    store's current position. Raises StoreUnavailable.
     """
     entries = store.follow(position, block_ms, limit)
     if entries is None:
@@ -73,6 +73,6 @@ def read(
 
 
 def resync(store: Store, why: str) -> HostStateChange:
-    """Return a resync at the store's present position; raises StoreUnavailable."""
-    # No store is behind (0, 0), so this only reads.
+    """Return a resync at the store's current position. Raises StoreUnavailable."""
+    # No store is behind (0, 0), so this call begins no epoch and only reads the position.
     return HostStateChange(*store.begin_epoch_if_behind(0, 0), RESYNC, {"why": why})

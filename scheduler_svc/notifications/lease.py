@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document of the notification publisher's lease, in which an owner records the position that it published."""
+"""Lease document of the notification publisher; its owner records the published position in it."""
 
-NAMESPACE = "gantt.notifications"  # internal to the store: not in NamespaceRegistry, so not accessible over the bus
+# internal to the store: absent from NamespaceRegistry, so not accessible over the bus
+NAMESPACE = "gantt.notifications"
 KEY = (NAMESPACE, "publisher")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes a partition's log: at least once, in order, by one worker at a time."""
+"""Publisher of a partition's log: at least once, in order, by one worker at a time."""
 
 import contextlib
 from collections.abc import Collection, Mapping
@@ -19,14 +19,17 @@ from scheduler_svc.store.lease import DocumentLease
 
 LOG = log.getLogger(__name__)
 
-VERSION = "1.0"  # of the payload
-BATCH = 200  # changes published between two renewals of the lease: at most these are published twice
+VERSION = "1.0"  # of the payload's format
+BATCH = 200  # changes published per renewal of the lease, and the maximum that a successor publishes again
 BLOCK_MS = 1000
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
 
 
 class NotificationPublisher(BackgroundLoop):
-    """Follows one partition's log in its own thread while it has the lease; it closes ``store`` and ``sender``."""
+    """Thread that publishes one partition's log while it holds the lease.
+
+    Closes ``store`` and ``sender`` at its end.
+    """
 
     def __init__(self, store: Store, lease: DocumentLease, sender: NotificationSender, kinds: Collection[str]) -> None:
         super().__init__(f"notifications {store.partition}")
@@ -34,13 +37,14 @@ class NotificationPublisher(BackgroundLoop):
         self._lease = lease
         self._sender = sender
         self._kinds = frozenset(kinds)
-        self._published: LogPosition | None = None  # None: this worker does not have the lease
-        self._pause = FIRST_PAUSE  # after the next failure
+        self._published: LogPosition | None = None  # None while this worker does not have the lease
+        self._pause = FIRST_PAUSE  # seconds to wait after the next failure
 
     def step(self, block_ms: int) -> bool:
         """Publish new changes, waiting up to ``block_ms``; return False if another worker has the lease.
 
-        Raises StoreUnavailable, and Unavailable if sending fails; the position sent so far is recorded.
+        Raises StoreUnavailable, and Unavailable if sending fails. Either way the position sent so far is recorded, if
+        the store answers.
         """
         if self._published is None:
             recorded = self._lease.acquire(self._start_position)
@@ -67,7 +71,7 @@ class NotificationPublisher(BackgroundLoop):
         return self._published is not None
 
     def _start_position(self) -> Mapping[str, Any]:
-        """Return the start position, after a resync notification that makes listeners read everything."""
+        """Send a resync, so that listeners read everything; return its position."""
         change = changes.resync(self._store, "publishing has started")
         self._notify(change)
         return LogPosition(change.epoch, change.position)._asdict()
@@ -83,13 +87,13 @@ class NotificationPublisher(BackgroundLoop):
         return False
 
     def run_once(self) -> float:
-        """Publish new changes; return a pause if another worker has the lease."""
+        """Publish new changes; return the pause until the next run, 0 with the lease."""
         is_publishing = self.step(BLOCK_MS)
         self._pause = FIRST_PAUSE
         return 0.0 if is_publishing else FIRST_PAUSE
 
     def handle_failure(self, error: Exception) -> float:
-        """Log the failure; return a pause, after which the recorded position is read again."""
+        """Log the failure and return a pause, after which the recorded position is read again."""
         self._published = None
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         if isinstance(error, errors.Unavailable):
@@ -99,9 +103,9 @@ class NotificationPublisher(BackgroundLoop):
         return pause
 
     def finish(self) -> None:
-        """Release the lease, and close what this publisher used."""
+        """Release the lease; close the sender and the store."""
         if self._published is not None:
-            with contextlib.suppress(errors.Unavailable):  # then another worker takes over when the lease expires
+            with contextlib.suppress(errors.Unavailable):  # otherwise the lease expires
                 self._lease.release(self._published._asdict())
         self._sender.close()
         self._store.close()

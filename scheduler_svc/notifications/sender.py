@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends notifications and reports failures, which oslo.messaging only logs."""
+"""Notification sender that raises failures, which oslo.messaging only logs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from oslo_messaging.transport import NotificationTransport
 from rpcapi import errors
 from rpcapi.messaging import bus
 
-RETRIES = 2  # of the transport, for one notification; then the publisher waits and retries
+RETRIES = 2  # of the transport per notification; after them the publisher pauses
 
 
 class _RecordingTransport(NotificationTransport):
-    """A transport that stores the last error: oslo.messaging's notifier only logs it."""
+    """Transport that keeps the last error, because oslo.messaging's notifier only logs it."""
 
     fault: Exception | None = None
 
@@ -22,15 +22,15 @@ class _RecordingTransport(NotificationTransport):
         try:
             super()._send_notification(*args, **values)
         except Exception as error:
-            self.fault = error  # on any error the notification was not sent
+            self.fault = error  # any error means that the notification was not sent
             raise
 
 
 class NotificationSender:
-    """A wrapper of oslo.messaging's notifier that raises failures."""
+    """Wrapper of oslo.messaging's notifier that raises failures."""
 
     def __init__(self, conf: Any, url: str | None, driver: str, topics: Sequence[str], publisher: str) -> None:
-        """Raise BadConfiguration for a URL without a driver, or an unknown notification driver."""
+        """Raises BadConfiguration for a URL without a driver, or an unknown notification driver."""
         bus.set_defaults(conf)
         bus.set_rabbit_defaults(conf)
         try:
@@ -48,7 +48,7 @@ class NotificationSender:
             raise errors.BadConfiguration(why=f"[host_state_notifications] driver: {driver!r} is not installed")
 
     def send(self, event_type: str, payload: Mapping[str, Any]) -> None:
-        """Send one notification; raises Unavailable if that fails."""
+        """Send one notification. Raises Unavailable if that fails."""
         self._transport.fault = None
         self._notifier.info({}, event_type, dict(payload))
         if self._transport.fault is not None:
@@ -57,5 +57,4 @@ class NotificationSender:
             ) from self._transport.fault
 
     def close(self) -> None:
-        """Close the connections."""
         self._transport.cleanup()
