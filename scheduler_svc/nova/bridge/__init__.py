@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bridge that copies compute nodes, services, cells and aggregates from Nova's databases into the store."""
+"""Bridge from Nova's databases to the store: compute nodes, services, cells and aggregates."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's API database: cells, host mappings and aggregates."""
+"""Reader of Nova's API database: cells, host mappings and aggregates."""
 
 from collections import defaultdict
 from typing import Any
@@ -15,14 +15,14 @@ ANSWER_SECONDS = 20
 
 
 class ApiDatabase:
-    """Reader of the whole database: its rows are few and short, and deleted ones leave no trace."""
+    """Reader of whole tables: they are small, and deleted rows leave no trace."""
 
     def __init__(self, url: str) -> None:
         """Raises DatabaseUnusable."""
         self._engine = databases.open_engine(url, ANSWER_SECONDS)
 
     def read(self) -> Deployment:
-        """Return everything, from one snapshot; raises SQLAlchemy's errors."""
+        """Read all cells, host mappings and aggregates from one snapshot. Raises SQLAlchemy's errors."""
         with databases.reading(self._engine) as connection:
             cells = {
                 row.id: CellMapping(row.uuid, row.name, row.database_connection or "", bool(row.disabled))

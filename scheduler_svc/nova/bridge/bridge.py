@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One pass of the bridge: reads Nova's databases and writes the changes."""
+"""Passes of the bridge: each reads Nova's databases and writes the differences to the store."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
-MAX_UNMAPPED = 1000  # named in the bridge's own document
+MAX_UNMAPPED = 1000  # hosts listed in the bridge's own document
 
 
 class NovaBridge:
-    """Copies the state of Nova's databases to one store, in passes. Not thread-safe."""
+    """Bridge from Nova's databases to one store, which works in passes. Not thread-safe."""
 
     def __init__(
         self,
@@ -39,10 +39,13 @@ class NovaBridge:
         cell_seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create the bridge.
+        """Create a bridge that has read nothing yet.
 
-        ``computes``, ``aggregates``, ``own``: Publishers of the namespaces; ``own`` is for the bridge's own document.
-        ``down_ms``: Nova's service_down_time. ``cell_seconds``: How long a pass waits for the cells' databases.
+        Args:
+            computes, aggregates, own: Publishers of the namespaces; ``own`` publishes the bridge's own document.
+            interval_ms: Time between passes, recorded for readers.
+            down_ms: Nova's service_down_time.
+            cell_seconds: Longest wait of a pass for the cells' databases.
         """
         self._api = api
         self._cells = cells
@@ -55,18 +58,18 @@ class NovaBridge:
         self._unmapped: list[str] = []
 
     def take_over(self) -> None:
-        """Read what the previous bridge stored; before the first pass, or if another bridge may have written."""
+        """Load the stored documents: before the first pass, and whenever another bridge may have written."""
         for publisher in (self._compute_publisher, self._aggregate_publisher, self._own_publisher):
             publisher.load()
 
     def run_pass(self, *, everything: bool) -> int:
         """Read changes, or ``everything``, and write the differences; return the number of writes.
 
-        Without the API database nothing changes; a cell whose database does not answer keeps its hosts. Raises
-        SQLAlchemy's errors of the API database, StoreUnavailable and VersionConflict.
+        If the API database does not answer, nothing is written; if a cell's database does not, its hosts stay
+        unchanged. Raises SQLAlchemy's errors of the API database, StoreUnavailable and VersionConflict.
         """
         began = self._clock()
-        clock_ms = self._store.clock_ms()  # before the read, which may find later changes but misses no earlier ones
+        clock_ms = self._store.clock_ms()  # taken first: the read misses no change before it
         deployment = self._api.read()
         self._cells.read(deployment.cells, self._clock, self._cell_seconds, everything=everything)
         computes: Documents = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Amounts, NUMA cells and PCI pools of a host from its compute node row, read like Nova's HostState."""
+"""Amounts, NUMA cells and PCI pools of a compute node row, parsed as by Nova's HostState."""
 
 import json
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from scheduler_svc.nova.bridge.json_columns import read_number, read_object, rea
 
 DATA = "nova_object.data"
 POOL_KEYS = ("vendor_id", "product_id", "numa_node", "count", "tags")
-MAX_BYTES = 20_000  # of cells or pools; larger values are omitted, because a document has a limit
+MAX_BYTES = 20_000  # limit of cells and of pools; larger values are omitted, because documents are limited too
 
 
 def capacity_keys(row: Row[Any]) -> dict[str, Any]:
-    """Return the document's capacity keys, valid ones only; ``free_pci_devices`` counts pools even if omitted."""
+    """Return the valid capacity keys of a host's document; ``free_pci_devices`` counts omitted pools too."""
     pools = list(_pools(row.pci_stats))
     return {
         "amounts": {name: amount for name in tables.AMOUNTS if (amount := getattr(row, name)) is not None},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Database of one cell: incremental reads of its compute services and compute nodes."""
+"""Reader of one cell's database: incremental reads of compute services and compute nodes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -16,15 +16,15 @@ from scheduler_svc.nova.bridge.records import ComputeNode
 R = TypeVar("R")
 
 COMPUTE = "nova-compute"
-# Times in Nova's databases come from the clocks of many machines, have one-second resolution in MariaDB, and precede
-# the end of their transactions. So each read starts this long before the last known change.
+# Each read starts this long before the last known change: Nova's times come from the clocks of many machines, have a
+# resolution of one second in MariaDB, and precede the commit of their transactions.
 OVERLAP = timedelta(seconds=60)
 ANSWER_SECONDS = 20
-BATCH = 1000  # rows held undecoded at a time
+BATCH = 1000  # rows in memory before they are decoded
 
 
 class CellDatabase:
-    """Compute services and compute nodes of one cell, by row id, as last read."""
+    """Compute services and compute nodes of one cell, as of the last read."""
 
     def __init__(self, url: str) -> None:
         """Raises DatabaseUnusable."""
@@ -36,7 +36,7 @@ class CellDatabase:
 
     @property
     def services(self) -> list[Row[Any]]:
-        """Rows of compute services that are not deleted."""
+        """Rows of the compute services that are not deleted."""
         return list(self._services.records.values())
 
     @property
@@ -44,21 +44,21 @@ class CellDatabase:
         return list(self._nodes.records.values())
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
-        """Return which of the instances exist and have a host. Raises SQLAlchemy's errors."""
+        """Return the given instances that exist and have a host. Raises SQLAlchemy's errors."""
         columns = tables.INSTANCES.c
         statement = select(columns.uuid).where(columns.uuid.in_(instances), columns.deleted == 0, columns.host != "")
         with databases.reading(self._engine) as connection:
             return set(connection.execute(statement).scalars())
 
     def read(self, *, everything: bool) -> None:
-        """Read changes, or ``everything``, of both tables from one snapshot. Raises SQLAlchemy's errors."""
+        """Read the changes of both tables, or ``everything``, from one snapshot. Raises SQLAlchemy's errors."""
         with databases.reading(self._engine) as connection:
             for copy in (self._services, self._nodes):
                 copy.read(connection, everything=everything)
 
 
 class _Copy(Generic[R]):
-    """Decoded rows of one table without deleted ones; ``decode`` returns None for rows to ignore."""
+    """Decoded rows of one table that are not deleted; ``decode`` returns None for rows to ignore."""
 
     def __init__(
         self, table: Table, decode: Callable[[Row[Any]], R | None], condition: ColumnElement[bool] | None = None
@@ -68,10 +68,10 @@ class _Copy(Generic[R]):
         self._decode = decode
         self._statement = select(table) if condition is None else select(table).where(condition)
         self._rows: dict[int, Row[Any]] = {}
-        self._changed: datetime | None = None  # latest known change
+        self._changed: datetime | None = None  # time of the latest known change
 
     def read(self, connection: Connection, *, everything: bool) -> None:
-        """Read the changed rows, or all that are not deleted."""
+        """Apply the changed rows, or reload all that are not deleted."""
         columns = self._table.c
         if everything or self._changed is None:
             present = {row.id for row in self._stored(connection, self._statement.where(columns.deleted == 0))}
@@ -86,7 +86,7 @@ class _Copy(Generic[R]):
                 self._remove(row.id)
 
     def _stored(self, connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
-        """Yield the rows of a statement; decodes only new or changed rows."""
+        """Yield the statement's rows, after decoding and storing those that are new or changed."""
         for row in connection.execute(statement, execution_options={"yield_per": BATCH}):
             times = [time for time in (row.updated_at, row.created_at, row.deleted_at) if time is not None]
             self._changed = max([*times, *([] if self._changed is None else [self._changed])], default=None)

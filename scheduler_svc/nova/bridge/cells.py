@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Concurrent reads of all cells' databases, so that an unresponsive cell delays no other."""
+"""Concurrent reads of all cells' databases: an unresponsive cell delays no other cell."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,12 @@ OpenDatabase = Callable[[str], CellDatabase]
 
 
 class CellReader:
-    """Reader of a cell's database (None until opened), a thread per read; ``is_current``: the last one succeeded."""
+    """Reader of one cell's database, with one thread per read.
+
+    Attributes:
+        database: None until opened.
+        is_current: Whether the last read succeeded.
+    """
 
     def __init__(self, cell: CellMapping, open_database: OpenDatabase) -> None:
         self.database: CellDatabase | None = None
@@ -28,11 +33,11 @@ class CellReader:
         self.is_current = False
         self._name = cell.name or cell.uuid
         self._thread: threading.Thread | None = None
-        self._needs_everything = True  # also after a failure, which leaves an unknown state
+        self._needs_everything = True  # initially, and after a failure, which leaves the copy in an unknown state
         self._is_away = False
 
     def start(self, *, everything: bool) -> None:
-        """Start a read, unless the last one is still in progress."""
+        """Start a read, unless one is in progress."""
         if self._thread is not None and self._thread.is_alive():
             return
         self.is_current = False
@@ -69,7 +74,7 @@ class CellReader:
 
 
 class CellReaders:
-    """Readers of all cells. ``open_database`` opens the database at a URL, or raises DatabaseUnusable."""
+    """Readers of all cells; ``open_database`` opens the database at a URL or raises DatabaseUnusable."""
 
     def __init__(self, open_database: OpenDatabase) -> None:
         self._open = open_database
@@ -78,7 +83,7 @@ class CellReaders:
     def read(
         self, cells: Mapping[str, CellMapping], clock: Callable[[], float], seconds: float, *, everything: bool
     ) -> None:
-        """Read all cells, for at most ``seconds`` by ``clock``; forget removed cells."""
+        """Read all cells, for at most ``seconds`` by ``clock``; drop the readers of removed cells."""
         for uuid in self._readers.keys() - cells.keys():
             del self._readers[uuid]
         for cell in cells.values():
@@ -91,7 +96,7 @@ class CellReaders:
             reader.wait(deadline - clock())
 
     def current(self, cell: CellMapping) -> CellDatabase | None:
-        """Return the database of a cell if its last read succeeded, otherwise None."""
+        """Return the cell's database if its last read succeeded, otherwise None."""
         reader = self._readers.get(cell.uuid)
         return reader.database if reader is not None and reader.is_current else None
 
@@ -99,7 +104,7 @@ class CellReaders:
         return [reader.database for reader in self._readers.values() if reader.database is not None]
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
-        """Return the instances with a host in any cell; raises Unanswerable if any cell was not read."""
+        """Return the instances with a host in any cell. Raises Unanswerable if a cell was not read."""
         unread = [uuid for uuid, reader in self._readers.items() if not reader.is_current]
         if unread or not self._readers:
             raise Unanswerable(f"unread cells: {', '.join(unread) or 'all'}")

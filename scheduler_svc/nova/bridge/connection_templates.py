@@ -10,10 +10,12 @@ from scheduler_svc.databases import DatabaseUnusable
 
 
 def cell_url(connection: str, template: str = "", username: str = "", password: str = "") -> str:
-    """Return the URL of a cell database; raises DatabaseUnusable without the password.
+    """Return the URL of a cell's database. Raises DatabaseUnusable with a message without the password.
 
-    The parts of URL ``template``, if any, replace those in braces; ``username`` and ``password`` replace the mapping's
-    credentials.
+    Args:
+        connection: database_connection of the cell mapping.
+        template: URL whose parts replace {username}, {hostname} and so on in ``connection``; '' if it has none.
+        username: Replaces, with ``password``, the credentials of the mapping; '' keeps them.
     """
     text = _fill(template, connection) if template else connection
     if not username:
@@ -22,7 +24,7 @@ def cell_url(connection: str, template: str = "", username: str = "", password: 
         url = make_url(text)
     except (ArgumentError, ValueError) as error:
         raise DatabaseUnusable("database_connection is not a URL that SQLAlchemy can read") from error
-    if url.get_backend_name() != "sqlite":  # files have no users
+    if url.get_backend_name() != "sqlite":  # SQLite files have no users
         url = url.set(username=username, password=password)
     return url.render_as_string(hide_password=False)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts, metrics and address of a host from its compute node row."""
+"""Facts, metrics and address of a host, parsed from its compute node row."""
 
 import ipaddress
 import math
@@ -10,16 +10,16 @@ from sqlalchemy import Row
 from scheduler_svc.core.namespaces import compute
 from scheduler_svc.nova.bridge.json_columns import read_list, read_number, read_object
 
-# Counts in ``stats`` that filters and weighers read, with the names that agents report.
+# {count in ``stats``: name that agents report}, for the counts that filters and weighers read.
 COUNTS = {"num_instances": "instances", "io_workload": "io_ops", "failed_builds": "failed_builds"}
-# Monitored metrics stored as shares from 0 to 1 and weighed in percent.
+# Metrics that monitors store as shares from 0 to 1 and that are weighed in percent.
 SHARES = {"cpu.user.percent", "cpu.kernel.percent", "cpu.idle.percent", "cpu.iowait.percent", "cpu.percent"}
 PERCENT = 100
-COUNT_PREFIX = "num_"  # further counts change with each instance and are no facts
+COUNT_PREFIX = "num_"  # prefix of counts that change with each instance, so that they are no facts
 
 
 def host_keys(row: Row[Any]) -> dict[str, Any]:
-    """Return the descriptive keys of the host's document; invalid JSON counts as empty."""
+    """Return the descriptive keys of a host's document; invalid JSON counts as empty."""
     stats = read_object(row.stats)
     return {
         "facts": _facts(row, stats),
@@ -46,7 +46,7 @@ def _counts(stats: dict[str, Any]) -> dict[str, float]:
 
 
 def _monitored(text: str | None) -> dict[str, int]:
-    """Return the metrics of the host's monitors by name, as integers like Nova."""
+    """Return {metric: value} of the host's monitors, truncated to integers as in Nova."""
     return {
         metric["name"]: int(number * PERCENT if metric["name"] in SHARES else number)
         for metric in read_list(text)

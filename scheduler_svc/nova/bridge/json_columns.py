@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON columns of Nova's databases; invalid JSON counts as empty."""
+"""Parsers of JSON columns in Nova's databases; invalid JSON counts as empty."""
 
 import json
 import math
@@ -24,7 +24,7 @@ def read_value(text: str | None) -> Any:
 
 
 def read_number(value: Any) -> float | None:
-    """Return a number given as such or as text, as in ``stats``; None for anything else."""
+    """Parse a number, which ``stats`` may store as text; return None for anything else."""
     if isinstance(value, str):
         try:
             value = float(value) if "." in value else int(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thread of the bridge: one process holds the lease and makes passes, others stand by."""
+"""Thread of the bridge: the process that holds the lease makes passes, the others stand by."""
 
 import contextlib
 import time
@@ -18,12 +18,12 @@ from scheduler_svc.store.protocols.host_state import HostStateStore
 
 LOG = log.getLogger(__name__)
 
-POLL_SECONDS = 0.25  # between two checks for requested reads
-WAITING_SECONDS = 1.0  # between two attempts to acquire the lease
+POLL_SECONDS = 0.25  # interval of checks for requested reads
+WAITING_SECONDS = 1.0  # interval of attempts to acquire the lease
 
 
 class BridgeLoop(BackgroundLoop):
-    """Loop that makes passes at intervals, and at once on request, while it holds the lease."""
+    """Loop that makes passes while it holds the lease: at intervals, and at once on request."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class BridgeLoop(BackgroundLoop):
         full_interval_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``interval_s`` is the interval of reads of changes, ``full_interval_s`` the interval of full reads."""
+        """``interval_s`` is the interval of reading changes, ``full_interval_s`` of reading everything."""
         super().__init__("nova bridge")
         self._bridge = bridge
         self._answer_question = answer_question
@@ -48,11 +48,11 @@ class BridgeLoop(BackgroundLoop):
         self._clock = clock
         self._requests = 0
         self._next_changes = self._next_everything = 0.0
-        self._read_at = clock()  # last successful pass, or acquisition of the lease
+        self._read_at = clock()  # time of the last successful pass, or of acquiring the lease
         self._failing = False
 
     def run_once(self) -> float:
-        """Make a pass if one is due or requested; return a short pause."""
+        """Make a pass if due or requested; answer an open question; return a short pause."""
         if not self._is_active and not self._acquire():
             return WAITING_SECONDS
         self._lease.keep()
@@ -80,7 +80,7 @@ class BridgeLoop(BackgroundLoop):
 
     def finish(self) -> None:
         if self._is_active:
-            with contextlib.suppress(errors.Unavailable):  # another bridge takes over when the lease expires
+            with contextlib.suppress(errors.Unavailable):  # otherwise the lease expires
                 self._lease.release({})
             self._is_active = False
 

@@ -18,9 +18,9 @@ LOG = log.getLogger(__name__)
 
 
 class DocumentPublisher:
-    """Keeps the documents of one namespace, which has no other writer, equal to the bridge's data.
+    """Sole writer of one namespace, which keeps its documents equal to the bridge's data.
 
-    ``keep_lease``, called before each write, raises if this process may no longer write.
+    ``keep_lease`` is called before each write and raises if this process may no longer write.
     """
 
     def __init__(self, store: HostStateStore, namespace: Namespace, keep_lease: Callable[[], None]) -> None:
@@ -28,21 +28,21 @@ class DocumentPublisher:
         self._namespace = namespace
         self._keep_lease = keep_lease
         self._stored: dict[str, tuple[int, Document]] = {}
-        self._refused: dict[str, Document] = {}  # documents that violate the namespace's schema
+        self._refused: dict[str, Document] = {}  # documents that violate the schema, so that each is logged once
 
     @property
     def documents(self) -> Documents:
         return {name: document for name, (_, document) in self._stored.items()}
 
     def load(self) -> None:
-        """Read the stored documents, before the first write and after another process may have written."""
+        """Load the stored documents: before the first write, and after another process may have written."""
         rows = paging.entries(partial(self._store.list_state, self._namespace.name))
         self._stored = {name: (version, document) for name, version, document in rows}
 
     def publish(self, documents: Mapping[str, Mapping[str, Any]]) -> int:
-        """Write changed documents and delete the others; return the number of writes.
+        """Write changed documents and delete missing ones; return the number of writes.
 
-        A document that violates the schema is logged, and deleted if stored earlier. Raises VersionConflict if another
+        A document that violates the schema is logged, and deleted if it was stored. Raises VersionConflict if another
         process has written, and StoreUnavailable.
         """
         allowed = {name: dict(document) for name, document in documents.items() if self._allows(name, document)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that the bridge reads from Nova's databases."""
+"""Records of Nova's databases, as the bridge reads them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class CellMapping:
-    """Cell mapping of Nova's API database. ``database_url`` contains credentials and is never logged."""
+    """Cell mapping of Nova's API database. Never log ``database_url``: it contains credentials."""
 
     uuid: str
     name: str | None
@@ -18,7 +18,7 @@ class CellMapping:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Host aggregate; ``hosts`` are service hosts."""
+    """Host aggregate; ``hosts`` are names of service hosts."""
 
     uuid: str
     name: str
@@ -28,7 +28,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Contents of the API database: cells by uuid, cell uuid of each mapped host, and aggregates."""
+    """Contents of the API database: {uuid: cell}, {mapped service host: cell uuid}, and aggregates."""
 
     cells: Mapping[str, CellMapping]
     host_cells: Mapping[str, str]

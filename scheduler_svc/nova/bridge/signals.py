@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents for communication with the bridge: lease, read requests, and questions."""
+"""Documents for communication with the bridge: lease, requests to read, questions and answers."""
 
 import contextlib
 from collections.abc import Callable, Collection, Sequence
@@ -9,31 +9,31 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
-NAMESPACE = "gantt.nova_bridge"  # internal to the store: not in NamespaceRegistry, so not accessible over the bus
+NAMESPACE = "gantt.nova_bridge"  # internal to the store: absent from NamespaceRegistry, so not accessible over the bus
 LEASE = (NAMESPACE, "lease")
 WAKE = "wake"
 QUESTION, ANSWER = "question", "answer"
 
 
 def request_reading(store: HostStateStore) -> None:
-    """Make the bridge read changes in Nova's databases now; raises StoreUnavailable."""
+    """Make the bridge read the changes in Nova's databases now. Raises StoreUnavailable."""
     version = reading_requests(store)
-    with contextlib.suppress(errors.VersionConflict):  # the read for a later request serves this request too
+    with contextlib.suppress(errors.VersionConflict):  # the read for a concurrent request serves this one too
         store.put_state(NAMESPACE, WAKE, version, {"after": version})
 
 
 def reading_requests(store: HostStateStore) -> int:
-    """Return a number that changes with each request, 0 before the first; raises StoreUnavailable."""
+    """Return a number that changes with each request to read; 0 before the first. Raises StoreUnavailable."""
     return store.find_state(NAMESPACE, WAKE)[0]
 
 
 class Unanswerable(Exception):
-    """Raised, with the reason, if a question cannot be answered now."""
+    """Raised, with the reason as its message, if a question cannot be answered now."""
 
 
 @dataclass(frozen=True, slots=True)
 class BridgeReply:
-    """Answer to a question; ``error`` is the reason if it failed."""
+    """Answer to question ``number``; ``error`` is the reason of a failure, otherwise None."""
 
     number: int
     on_hosts: frozenset[str]
@@ -41,15 +41,15 @@ class BridgeReply:
 
 
 def ask(store: HostStateStore, instances: Sequence[str]) -> int:
-    """Store a question; return its number. Raises VersionConflict if another question was stored at the same time."""
+    """Ask which instances have a host; return the question's number. Raises VersionConflict if asked concurrently."""
     version = store.find_state(NAMESPACE, QUESTION)[0]
     return store.put_state(NAMESPACE, QUESTION, version, {"instances": list(instances), "after": version})
 
 
 def answer_question(store: HostStateStore, find_on_hosts: Callable[[Sequence[str]], Collection[str]]) -> None:
-    """Answer the last question unless it is answered; raises StoreUnavailable.
+    """Answer the last question, unless it has an answer. Raises StoreUnavailable.
 
-    ``find_on_hosts`` returns the instances that have a host, or raises Unanswerable, whose text becomes the error.
+    ``find_on_hosts`` returns the instances that have a host, or raises Unanswerable with the answer's error as message.
     """
     number, question = store.find_state(NAMESPACE, QUESTION)
     version, last_answer = store.find_state(NAMESPACE, ANSWER)
@@ -64,6 +64,6 @@ def answer_question(store: HostStateStore, find_on_hosts: Callable[[Sequence[str
 
 
 def answer(store: HostStateStore) -> BridgeReply | None:
-    """Return the last answer, or None; raises StoreUnavailable."""
+    """Return the last answer, None before the first. Raises StoreUnavailable."""
     version, document = store.find_state(NAMESPACE, ANSWER)
     return BridgeReply(document["number"], frozenset(document["on_hosts"]), document["error"]) if version else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of Nova's databases, with only the columns that are read."""
+"""Tables of Nova's databases, with the columns that the bridge reads."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def _table(name: str, database: MetaData, *columns: Column[Any]) -> Table:
 
 
 def _kept_table(name: str, *columns: Column[Any]) -> Table:
-    """Return a cell table with soft deletion: ``deleted`` is 0, or the row's id."""
+    """Return a cell's table with soft deletion: ``deleted`` is the row's id, otherwise 0."""
     return _table(name, CELL, *columns, Column("deleted_at", DateTime), Column("deleted", Integer))
 
 
@@ -39,7 +39,7 @@ SERVICES = _kept_table(
     Column("version", Integer),
 )
 INSTANCES = _kept_table("instances", *_columns(Text, "uuid", "host"))
-# Capacity and usage of a compute node in MiB and GiB, and its allocation ratios.
+# Capacity and usage of a compute node, in MiB and GiB.
 COUNTED_AMOUNTS = (
     *("vcpus", "vcpus_used", "memory_mb", "free_ram_mb", "local_gb", "local_gb_used", "free_disk_gb"),
     "disk_available_least",
