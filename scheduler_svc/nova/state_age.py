@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Age of the state of Nova's computes; refuses requests if it is too old."""
+"""Age of the state of Nova's compute nodes; requests are refused if it is too old."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -12,11 +12,11 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.nova import namespaces
 from scheduler_svc.store.protocols.log import LogStore
 
-CLOCK_SECONDS = 60.0  # between reads of the store's clock
+CLOCK_SECONDS = 60.0  # interval of reading the store's clock
 
 
 class NovaStateAge:
-    """Measures age by the store's clock, which the bridge stamps on each reading. Thread-safe."""
+    """Age in the store's time, with which the bridge stamps each read. Thread-safe."""
 
     def __init__(
         self, store: LogStore, *, noted_s: float, refused_s: float, clock: Callable[[], float] = time.monotonic
@@ -24,11 +24,14 @@ class NovaStateAge:
         self._store = store
         self._noted_s, self._refused_s = noted_s, refused_s
         self._clock = clock
-        self._lead_ms = 0.0  # store's clock minus the monotonic clock
+        self._lead_ms = 0.0  # store's time minus monotonic time
         self._read_at: float | None = None
 
     def now_ms(self) -> float:
-        """Return the store's clock. Raises StoreUnavailable. Do not call inside a view's block."""
+        """Return the store's time. Raises StoreUnavailable.
+
+        It may read the store, so do not call it inside a view's block.
+        """
         now = self._clock()
         if self._read_at is None or now - self._read_at >= CLOCK_SECONDS:
             self._lead_ms = self._store.clock_ms() - 1000 * now
@@ -36,7 +39,10 @@ class NovaStateAge:
         return 1000 * now + self._lead_ms
 
     def check(self, view: View, request: SchedulingRequest, now_ms: float) -> SchedulingRequest:
-        """Note the age of Nova's state, or of some cells', if too old. Raises NoValidHost if far too old."""
+        """Return the request, noting the age of an old state of Nova and cells unread for too long.
+
+        Raises NoValidHost if the state is older than ``refused_s``.
+        """
         if request.service != COMPUTE:
             return request
         bridge = self._bridge_document(view)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's scheduler RPC interfaces, without any code of Nova."""
+"""RPC interfaces of Nova's scheduler, implemented without code of Nova."""

@@ -11,27 +11,27 @@ from scheduler_svc.nova.bus.primitives import NovaFields
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Hosts, cell and aggregates named in a request."""
+    """Hosts, cell and aggregates that a request allows."""
 
-    names: tuple[str, ...] = ()  # a service host, a node, or a pair of both; empty allows all hosts
+    names: tuple[str, ...] = ()  # service hosts, nodes, or canonical pairs of both; empty allows all hosts
     host: str = ""
     node: str = ""
-    cell: str | None = None  # uuid of the instance's cell
-    stays_in_cell: bool = False  # whether the instance may not leave its cell
-    aggregates: tuple[str, ...] = ()  # comma-separated alternatives in each element
+    cell: str | None = None  # uuid of the cell that the request names
+    stays_in_cell: bool = False  # whether the instance must stay in that cell
+    aggregates: tuple[str, ...] = ()  # each element has comma-separated alternatives
     forbidden_aggregates: tuple[str, ...] = ()
-    is_forced: bool = False  # an administrator named the host, which is not checked
+    is_forced: bool = False  # an administrator named the host
 
 
 def read(spec: NovaFields) -> Destination:
-    """Return the destination of a RequestSpec; raises InvalidSpec for hosts that exclude each other."""
+    """Return the destination of a RequestSpec. Raises InvalidSpec for contradictory hosts."""
     force_hosts, force_nodes = spec.texts("force_hosts"), spec.texts("force_nodes")
     requested = spec.object("requested_destination", "Destination")
     if requested is None:
         requested = NovaFields("Destination of Nova", {})
     host, node = requested.text("host"), requested.text("node")
     cell = requested.object("cell", "CellMapping")
-    # Of several forced hosts Nova asks Placement for the first.
+    # Like Nova, use only the first of several forced hosts.
     hosts = _agree("host", [host] if host else [], force_hosts)[:1]
     nodes = _agree("node", [node] if node else [], force_nodes)[:1]
     return Destination(

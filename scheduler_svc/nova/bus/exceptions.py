@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors that Nova's services receive as their own exceptions.
+"""Errors that Nova's services receive as exceptions of their own.
 
 oslo.messaging sends the names of an error's class and module, and its ``kwargs``. Nova's services raise the class of
-that name if the module is theirs; tenants see the text.
+that name if its module is allowed there. Tenants see the message.
 """
 
 from typing import ClassVar
@@ -10,12 +10,12 @@ from typing import ClassVar
 MODULE = "nova.exception"
 INTERNAL_ERROR = 500
 
-NO_CANDIDATES = ""  # for requests for which Placement would return nothing
+NO_CANDIDATES = ""  # reason of NoValidHost if Placement would return no candidates
 NOT_ENOUGH_HOSTS = "There are not enough hosts available."
 
 
 class NovaError(Exception):
-    """Base class of the errors; ``template`` is Nova's text."""
+    """Base class of the errors; ``template`` is the message of Nova's class."""
 
     template: ClassVar[str]
 
@@ -31,7 +31,7 @@ class NoValidHost(NovaError):
 
 
 class AllocationUpdateFailed(NovaError):
-    """Raised when an instance's allocations changed meanwhile, so that the operation must stop."""
+    """Raised when an instance's allocations have changed, so that the operation must stop."""
 
     template = "Failed to update allocations for consumer {consumer_uuid}. Error: {error}"
 

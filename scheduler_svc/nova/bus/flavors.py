@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of flavor, image and request groups of a Nova request, like Nova's for Placement.
+"""Translation of flavor, image and request groups in a Nova request, like Nova's own for Placement.
 
-Guest NUMA cells are no request groups here: nova-compute has no providers for host cells.
+Guest NUMA cells become no request groups, because nova-compute creates no providers for host cells.
 """
 
 import math
@@ -24,7 +24,7 @@ MIB_PER_GIB = 1024
 
 
 def read_flavor(flavor: NovaFields, *, boots_from_volume: bool) -> Flavor:
-    """Return the flavor; its disk is local disk only, without a root disk on a volume."""
+    """Return the flavor with its local disk only: a root disk on a volume does not count."""
     root_gb = 0 if boots_from_volume else flavor.integer("root_gb")
     swap_gb = math.ceil(flavor.integer("swap", 0) / MIB_PER_GIB)
     extra_specs_by_key = flavor.mapping("extra_specs")
@@ -38,9 +38,9 @@ def read_flavor(flavor: NovaFields, *, boots_from_volume: bool) -> Flavor:
 
 
 def draft(flavor_image: FlavorImageProperties, groups: Sequence[RequestGroup], *, pins_cpus: bool = True) -> SpecDraft:
-    """Return the request groups of flavor and image, plus ``groups``.
+    """Return a spec draft with the request groups of flavor and image, and ``groups``.
 
-    Without ``pins_cpus``, guests with dedicated CPUs request VCPU, for computes that do not report PCPU. Raises
+    With ``pins_cpus`` False, guests with dedicated CPUs request VCPU: for computes that do not report PCPU. Raises
     InvalidSpec.
     """
     result = SpecDraft()
@@ -57,7 +57,7 @@ def draft(flavor_image: FlavorImageProperties, groups: Sequence[RequestGroup], *
 
 
 def has_dedicated_cpus(flavor_image: FlavorImageProperties) -> bool:
-    """Return whether the policy pins all CPUs, so that the request also has a form with VCPU."""
+    """Return whether all CPUs are dedicated, so that the request needs a fallback with VCPU."""
     policy = flavor_image.flavor_value("cpu_policy") or flavor_image.image_value("cpu_policy")
     return policy == topology.DEDICATED
 
@@ -77,7 +77,7 @@ def _pin_cpus(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
 
 
 def read_groups(groups: Sequence[NovaFields]) -> list[RequestGroup]:
-    """Return the request groups of ports, devices and accelerators, with the requester as suffix."""
+    """Return the request groups of ports, devices and accelerators; their suffix is the requester's id."""
     return [_read_group(group) for group in groups]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of a Nova deployment, as published by gantt-nova-bridge."""
+"""Hosts of a Nova deployment, from the documents of gantt-nova-bridge."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,10 @@ from scheduler_svc.core.table.view import View
 
 @dataclass(frozen=True, slots=True)
 class NovaHost:
-    """Compute node: its row in the table, and its names in Nova; ``zone`` is the zone of its aggregates."""
+    """Compute node with its row and name in the table, and its names in Nova.
+
+    ``zone`` is the zone of its aggregates, if any.
+    """
 
     row: int
     name: str
@@ -25,7 +28,7 @@ class NovaHost:
 
 
 def find(view: View, name: str) -> NovaHost | None:
-    """Return the host by its row's name; None if it is gone or has no compute node in Nova."""
+    """Return the host with this table name; None without a row or a compute node."""
     document = view.documents(NAMESPACE).get(name)
     rows = (view.row(name, number) for number in range(len(view.log_positions)))
     row = next((row for row in rows if row is not None), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of a Nova request's image, whose typed properties become strings."""
+"""Translation of a Nova request's image; its typed properties become strings."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from scheduler_svc.nova.bus.primitives import NovaFields
 
 PROPERTIES = "ImageMetaProps"
 TRAITS = "traits_required"
-# Properties with an element per NUMA node, which an image has as KEY.0, KEY.1 ...
+# Properties with an element per NUMA node, which become KEY.0, KEY.1 and so on.
 PER_NODE = ("hw_numa_cpus", "hw_numa_mem")
 
 
 def translate(image: NovaFields | None) -> Image:
-    """Return the image, or NO_IMAGE; raises MalformedObject or IncompatibleObject."""
+    """Return the image, NO_IMAGE for None. Raises MalformedObject or IncompatibleObject."""
     if image is None:
         return NO_IMAGE
     properties = image.object("properties", PROPERTIES)

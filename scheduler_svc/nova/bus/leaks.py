@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaked claims: Nova's conductor lost the answer and built no server."""
+"""Leaked claims: made for Nova, whose conductor lost the answer and built no server."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,15 +9,15 @@ from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.paging import Page
 
-InstancesOnHosts = Callable[[Sequence[str]], frozenset[str]]  # returns those instances that have a host
+InstancesOnHosts = Callable[[Sequence[str]], frozenset[str]]  # returns the given instances that have a host
 
 
 def find_leaks(store: Store, on_hosts: InstancesOnHosts, build_ms: int, marker: str | None, limit: int) -> Page[Claim]:
     """Return the leaked claims in one page of claims, and the next marker or None.
 
-    A leak is older than ``build_ms``, the longest time from claim to host in Nova, and its consumer is no instance with
-    a host; for claims of clients see ``nova-manage placement audit``. Raises StoreUnavailable, and the errors of
-    ``on_hosts``.
+    A claim is leaked if it is older than ``build_ms``, the longest time from claim to host in Nova, and its consumer is
+    no instance with a host. ``nova-manage placement audit`` finds the leaks of other clients. Raises StoreUnavailable,
+    and the errors of ``on_hosts``.
     """
     latest_ms = store.clock_ms() - build_ms
     page, next_marker = store.claims(host=names.API_HOST, marker=marker, limit=limit)
@@ -27,7 +27,7 @@ def find_leaks(store: Store, on_hosts: InstancesOnHosts, build_ms: int, marker: 
 
 
 def end_leak(store: Store, claim: Claim) -> bool:
-    """End a claim unless it has changed; return whether it was ended."""
+    """End the claim unless it has changed since it was read; return whether it was ended."""
     state = store.read_allocations([claim.consumer]).get(claim.consumer)
     if state is None or store.claims(consumer=claim.consumer)[0] != [claim]:
         return False

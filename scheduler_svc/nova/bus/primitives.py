@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reader of Nova's versioned objects from their primitives.
 
-Nova adds fields in minor versions and removes them only in major ones. So unknown fields are ignored regardless of the
-minor version, and no object needs a backport by Nova's conductor.
+Nova adds fields in minor versions and removes them only in major ones. So unknown fields are ignored in all minor
+versions, and no object needs a backport by Nova's conductor.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from rpcapi.validation.text import abbreviate
 PREFIX = "nova_object"
 DATA = f"{PREFIX}.data"
 NAMESPACE = "nova"
-MAX_ELEMENTS = 10_000  # elements of a list, or entries of a mapping
+MAX_ELEMENTS = 10_000  # of a list or a mapping
 
 T = TypeVar("T")
 
 
 class _Required:
-    """Default of a field that must be set."""
+    """Marker for the default of a field that must be set."""
 
 
 REQUIRED: Final = _Required()
@@ -29,7 +29,7 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, slots=True)
 class NovaFields:
-    """Fields of one object, with defaults for unset and null ones; methods raise MalformedObject."""
+    """Fields of one object. Methods return the default for unset or null fields, and raise MalformedObject."""
 
     name: str
     data: Mapping[str, Any]
@@ -65,12 +65,12 @@ class NovaFields:
         return value
 
     def object(self, key: str, name: str) -> "NovaFields | None":
-        """Return the fields of an object of this name, by default None; also raises IncompatibleObject."""
+        """Return the object in a field, None if unset. Also raises IncompatibleObject."""
         value = self.data.get(key)
         return None if value is None else read(value, name)
 
     def objects(self, key: str, name: str) -> "list[NovaFields]":
-        """Return the objects of a list, by default empty; also raises IncompatibleObject."""
+        """Return the list of objects in a field, [] if unset. Also raises IncompatibleObject."""
         return [read(value, name) for value in self.elements(key)]
 
     def malformed(self, key: str, why: str) -> errors.MalformedObject:
@@ -94,7 +94,10 @@ class NovaFields:
 
 
 def read(primitive: Any, name: str, major: int = 1) -> NovaFields:
-    """Return the fields of an object of this name and version; raises MalformedObject, IncompatibleObject."""
+    """Return the fields of an object with this name and major version.
+
+    Raises MalformedObject and IncompatibleObject.
+    """
     is_object = isinstance(primitive, dict)
     actual_name = primitive.get(f"{PREFIX}.name") if is_object else primitive
     if not is_object or actual_name != name:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusal reasons in Nova's words, without numbers because tenants see them."""
+"""Refusal reasons in Nova's words; without numbers, because tenants see them."""
 
 from collections.abc import Mapping
 

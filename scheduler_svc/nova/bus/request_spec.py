@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of Nova's RequestSpec into gantt's."""
+"""Translation of Nova's RequestSpec to gantt's."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,38 +17,38 @@ from scheduler_svc.nova.bus.destinations import read as read_destination
 from scheduler_svc.nova.bus.primitives import NovaFields, read
 
 NAME = "RequestSpec"
-CHECK_TYPE = "_nova_check_type"  # Nova's own hint: what to check in a call for forced hosts
+CHECK_TYPE = "_nova_check_type"  # Nova's internal hint that selects the checks of a call for a forced host
 REBUILD = ["rebuild"]
 MAX_PER_HOST = "max_server_per_host"
 
 
 @dataclass(frozen=True, slots=True)
 class NovaRequest:
-    """Nova's request: gantt's spec, and parts that the spec cannot express."""
+    """Translated request: gantt's spec, and the parts of Nova's spec that it cannot express."""
 
     spec: objects.RequestSpec
     project: str
-    user: str  # '' if the spec does not say
+    user: str  # '' if the spec has no user
     count: int
     destination: Destination
-    fallback: objects.RequestSpec | None = None  # spec with VCPU for dedicated CPUs; None for other requests
-    is_rebuild: bool = False  # the host is given, and only filters that depend on the image apply
+    fallback: objects.RequestSpec | None = None  # for dedicated CPUs: spec with VCPU instead of PCPU; otherwise None
+    is_rebuild: bool = False  # the host stays, and only filters that depend on the image apply
     skips_filters: bool = False  # the host is forced, and only Placement's checks apply
-    members: tuple[str, ...] = ()  # consumers of the server group
-    member_hosts: tuple[str, ...] = ()  # service hosts with group members
+    members: tuple[str, ...] = ()  # consumers in the server group
+    member_hosts: tuple[str, ...] = ()  # service hosts of the group's members
 
 
 def translate(primitive: Any) -> NovaRequest:
-    """Return the request of a RequestSpec's primitive; its specs are not checked yet.
+    """Translate a RequestSpec's primitive; the resulting specs are not checked yet.
 
-    Hosts are named as in Nova: ``service host``, ``node``, or a pair. Raises MalformedObject, IncompatibleObject and
+    Hosts keep their names in Nova: service host, node, or a pair. Raises MalformedObject, IncompatibleObject and
     InvalidSpec.
     """
     fields = read(primitive, NAME)
     hints = dict(fields.mapping("scheduler_hints"))
     check_type = hints.pop(CHECK_TYPE, None)
     if isinstance(hints.get(query.HINT), list):
-        # Nova wraps every hint in a list; gantt itself also accepts a list as the query.
+        # Nova wraps every hint in a list, but for gantt a list is a query itself.
         hints[query.HINT] = next(iter(hints[query.HINT]), "")
     destination = read_destination(fields)
     is_rebuild = check_type == REBUILD
@@ -90,7 +90,7 @@ def _build_specs(
     groups = flavors.read_groups(fields.objects("requested_resources", "RequestGroup"))
     image_fields = image.as_dict()
     if fields.flag("is_bfv"):
-        image_fields.pop("disk_format", None)  # hosts need not support the format of an image that is on a volume
+        image_fields.pop("disk_format", None)  # a host need not support the disk format of an image that is on a volume
 
     def build(draft: SpecDraft) -> objects.RequestSpec:
         _add_request_level(fields, draft)
@@ -130,7 +130,7 @@ def _has_remote_managed_port(fields: NovaFields) -> bool:
 
 
 def _group_fields(group: NovaFields) -> Mapping[str, Any]:
-    policies: Sequence[str] = group.texts("policies")  # of groups made by an older Nova
+    policies: Sequence[str] = group.texts("policies")  # set by Nova versions without ``policy``
     policy = group.text("policy") or (policies[0] if policies else "")
     if not policy:
         return {}

@@ -20,7 +20,7 @@ VERSION = "4.5"
 
 
 class NovaSchedulerEndpoint:
-    """Endpoint that selects hosts; its other methods are unauthenticated casts that only wake the bridge."""
+    """Endpoint that selects hosts. The other methods are unauthenticated casts, which only wake the bridge."""
 
     target = messaging.Target(version=VERSION)
 
@@ -40,7 +40,7 @@ class NovaSchedulerEndpoint:
         return_alternates: Any = False,
         **older: Any,
     ) -> list[Any]:
-        """Return a list per instance with its Selection and alternates; without ``return_objects``, mappings."""
+        """Return a list per instance: its Selection and its alternates. Without ``return_objects``, return mappings."""
         if spec_obj is None:
             raise errors.MalformedObject(name="call", why=f"it has no spec_obj but {', '.join(older) or 'nothing'}")
         if instance_uuids is not None:
@@ -57,7 +57,7 @@ class NovaSchedulerEndpoint:
 
     @answers_nova
     def update_aggregates(self, ctxt: RequestContext, *, aggregates: Any = None, **newer: Any) -> None:
-        """Wake the bridge for these aggregates: one, a list or an AggregateList."""
+        """Wake the bridge for an aggregate, a list of aggregates, or an AggregateList."""
         for name in _uuids(aggregates):
             self._waker.wake(f"aggregate {name}")
 
@@ -76,7 +76,7 @@ class NovaSchedulerEndpoint:
 
     @answers_nova
     def sync_instance_info(self, ctxt: RequestContext, *, host_name: Any = None, **details: Any) -> None:
-        """Do nothing: hosts send this periodically, and allocations show what runs on them."""
+        """Do nothing: hosts call this periodically, and allocations already show their instances."""
 
     def _wake_host(self, name: Any) -> None:
         if isinstance(name, str):

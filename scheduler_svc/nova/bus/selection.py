@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of select_destinations: Nova's Selection objects, version 1.1, as primitives."""
+"""Encoder of select_destinations' answers: primitives of Nova's Selection objects, version 1.1."""
 
 import json
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.nova.bus.hosts import NovaHost
 from scheduler_svc.nova.bus.primitives import DATA, NAMESPACE, PREFIX
 
-ALLOCATION_VERSION = "1.36"  # Placement microversion in which the conductor claims an alternate
+ALLOCATION_VERSION = "1.36"  # Placement microversion with which the conductor claims an alternate
 LIMITS = ("numa_topology", "vcpu", "disk_gb", "memory_mb")
 
 Primitive = Mapping[str, Any]
 
 
 def to_primitive(host: NovaHost, allocation: AllocationCandidate | None, default_zone: str | None) -> Primitive:
-    """Return a host with an instance's allocation; None: nothing is claimed for this request."""
+    """Encode a host with an instance's allocation; None for a request that claims nothing."""
     return _object(
         "Selection",
         "1.1",
@@ -27,7 +27,7 @@ def to_primitive(host: NovaHost, allocation: AllocationCandidate | None, default
             "nodename": host.node,
             "cell_uuid": host.cell,
             "limits": _object("SchedulerLimits", "1.0", dict.fromkeys(LIMITS)),
-            # Always text: Nova's services read the JSON value null as no claim.
+            # Always JSON text: Nova's services parse it, and take null as no claim.
             "allocation_request": json.dumps(None if allocation is None else _allocation_request(allocation)),
             "allocation_request_version": None if allocation is None else ALLOCATION_VERSION,
             "availability_zone": host.zone or default_zone,
@@ -36,7 +36,7 @@ def to_primitive(host: NovaHost, allocation: AllocationCandidate | None, default
 
 
 def to_dict(host: NovaHost) -> Mapping[str, Any]:
-    """Return a host in the form for callers that request no objects."""
+    """Encode a host for callers that request no objects."""
     return {"host": host.service_host, "nodename": host.node, "limits": {}}
 
 

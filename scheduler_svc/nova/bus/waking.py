@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Immediate reads by gantt-nova-bridge. Messages on Nova's bus are triggers, their content is not trusted."""
+"""Waker of gantt-nova-bridge. Messages on Nova's bus only trigger reads; their content is not trusted."""
 
 import time
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from scheduler_svc.store.protocols.host_state import HostStateStore
 
 LOG = log.getLogger(__name__)
 
-PAUSE_SECONDS = 1.0  # between two requests: messages about instances are frequent, and reach every worker
+PAUSE_SECONDS = 1.0  # minimum interval of requests: messages about instances are frequent and reach every worker
 
 
 class BridgeWaker:
-    """Wakes the bridge through the store. Thread-safe."""
+    """Waker of the bridge through the store. Thread-safe."""
 
     def __init__(self, store: HostStateStore, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -24,7 +24,7 @@ class BridgeWaker:
         self._requested: float | None = None
 
     def wake(self, record: str) -> None:
-        """Make the bridge read now, but not right after another request; never fails."""
+        """Make the bridge read now, unless this worker did so within PAUSE_SECONDS. Never fails."""
         now = self._clock()
         if self._requested is not None and now - self._requested < PAUSE_SECONDS:
             return

@@ -14,14 +14,14 @@ from scheduler_svc.store.validation import MAX_REFS
 
 
 class AllocatedHosts:
-    """Thread-safe finder of Nova compute nodes on whose trees a consumer has allocations."""
+    """Finder of the Nova compute nodes in whose provider trees a consumer has allocations. Thread-safe."""
 
     def __init__(self, store: Store, table: Callable[[], HostTable]) -> None:
         self._store = store
         self._table = table
 
     def read(self, consumers: Sequence[str]) -> Mapping[str, Collection[str]]:
-        """Return the hosts, by table name, of each consumer that has allocations; raises StoreUnavailable."""
+        """Return {consumer: table names of its hosts} for consumers with allocations. Raises StoreUnavailable."""
         pages = (consumers[start : start + MAX_REFS] for start in range(0, len(consumers), MAX_REFS))
         holders = [consumer for page in pages for consumer in self._store.hosts_of(page)]
         claims = {consumer: self._store.claims(consumer=consumer)[0] for consumer in holders}
@@ -32,7 +32,7 @@ class AllocatedHosts:
             }
 
     def named_row(self, name: str) -> NamedRow:
-        """Return a host with its name in Nova: the service host, and the node if it differs."""
+        """Return a host's row and its name in Nova: SERVICE_HOST, or SERVICE_HOST/NODE if they differ."""
         with self._table().reading() as view:
             host = hosts.find(view, name)
         if host is None:
@@ -41,7 +41,7 @@ class AllocatedHosts:
         return NamedRow(host.row, host.service_host if same else f"{host.service_host}/{host.node}")
 
     def on_service_hosts(self, names: Iterable[str], service_hosts: Collection[str]) -> set[str]:
-        """Return the hosts that belong to one of the service hosts, or are nodes of that name."""
+        """Return the hosts whose service host, or whose node, has one of the names ``service_hosts``."""
         with self._table().reading() as view:
             matches = [(name, hosts.find(view, name)) for name in names]
         return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of gantt's decision with the hosts chosen by Nova."""
+"""Comparison of gantt's decision with the hosts that Nova chose."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from enum import StrEnum
 from scheduler_svc.core.filtering.survey import TOLERANCE, HostVerdict
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
 
-MAX_REASONS = 3  # most frequent reasons in the text of a refusal
+MAX_REASONS = 3  # most frequent reasons shown for a refusal
 
 
 class ShadowOutcome(StrEnum):
@@ -27,20 +27,20 @@ AGREEMENTS = frozenset({ShadowOutcome.SAME, ShadowOutcome.EQUAL, ShadowOutcome.R
 
 @dataclass(frozen=True, slots=True)
 class ShadowComparison:
-    """Comparison of one instance."""
+    """Comparison of one instance's hosts."""
 
     consumer: str
     outcome: ShadowOutcome
-    nova_host: str  # name of Nova's choice, '' for none
-    gantt_host: str  # name of gantt's choice, '' for none
+    nova_host: str  # '' if Nova refused
+    gantt_host: str  # '' if gantt refused
     why: str = ""
-    rank: int = 0  # rank of Nova's host by gantt's scores; 0 if rejected or without a host
-    count: int = 0  # number of hosts that pass gantt's filters
+    rank: int = 0  # of Nova's host by gantt's scores; 0 if gantt rejected the host or there is none
+    count: int = 0  # hosts that pass gantt's filters
 
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """Host with its row in the table, or None, and its name in Nova."""
+    """Host with its row in the table, None without a row, and its name in Nova."""
 
     row: int | None
     name: str
@@ -50,7 +50,11 @@ FindHost = Callable[[str], NamedRow]
 
 
 def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost) -> list[ShadowComparison]:
-    """Return a comparison per instance, in any order; hosts are table names, none if Nova refused."""
+    """Compare the decision with Nova's hosts; return a comparison per instance.
+
+    Instances are interchangeable: a host that both chose counts as the same for any of them. ``nova_hosts`` are table
+    names; empty if Nova refused.
+    """
     gantt_replica_hosts = list(decision.hosts)
     if not nova_hosts:
         names = [find(name).name for name in gantt_replica_hosts] or [""] * len(decision.consumers)
@@ -105,7 +109,7 @@ def _rank_text(verdict: HostVerdict) -> str:
 
 
 def refusal_text(decision: ShadowDecision) -> str:
-    """Return gantt's most frequent reasons, or its message if no hosts were considered."""
+    """Return gantt's most frequent reasons, or its message if it considered no hosts."""
     reasons = Counter(decision.document.get("reasons") or {})
     if not reasons:
         return decision.why

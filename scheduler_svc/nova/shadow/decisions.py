@@ -21,19 +21,19 @@ from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 @dataclass(frozen=True, slots=True)
 class ShadowDecision:
-    """gantt's would-be answer."""
+    """Answer that gantt would have given."""
 
     request_id: str
     consumers: Sequence[str]
-    hosts: Sequence[str]  # row name of a host for each consumer, or none
+    hosts: Sequence[str]  # table name of each consumer's host; empty if refused
     why: str
-    ignored: frozenset[str]  # service hosts that the request excludes, such as the source of an evacuation
+    ignored: frozenset[str]  # service hosts that the request excludes, such as an evacuation's source
     survey: HostSurvey | None  # None if no hosts were ranked
     document: Mapping[str, Any]  # decision record
 
 
 class ShadowScheduler:
-    """Decides on a worker's table and policy. Thread-safe."""
+    """Scheduler that decides with a worker's table and policy, without claims. Thread-safe."""
 
     def __init__(
         self,
@@ -50,10 +50,10 @@ class ShadowScheduler:
         self._options = options
 
     def decide(self, ctxt: RequestContext, spec: Any, uuids: Sequence[str]) -> ShadowDecision | None:
-        """Return the decision and record it; None for a rebuild, for which Nova claims nothing.
+        """Decide a request; return None for a rebuild, for which Nova claims nothing.
 
-        Raises MalformedObject, IncompatibleObject or InvalidSpec for the request, StoreUnavailable or NotReady if
-        nothing can be decided.
+        Raises MalformedObject, IncompatibleObject or InvalidSpec for an invalid request, and StoreUnavailable or
+        NotReady if no decision is possible.
         """
         request = request_spec.translate(spec)
         if request.is_rebuild:
@@ -61,7 +61,7 @@ class ShadowScheduler:
         own = self._partitions.own
         scheduler = SurveyingScheduler(own.store, own.replica)
         intake = RequestIntake(self._current, scheduler, self._rewriter, self._partitions)
-        # Nova's own scheduler records the groups; here a request's policy counts as it is.
+        # The scheduler that serves Nova records server groups; the shadow takes the request's policy as it is.
         nova_scheduler = HostChooser(
             intake, self._ranker, lambda: own.replica.table, lambda spec, _project: spec, self._options
         )

@@ -19,7 +19,7 @@ METHOD = "select_destinations"
 
 
 class ShadowEndpoint:
-    """Decides select_destinations calls and queues them for comparison; ignores other calls."""
+    """Endpoint that decides select_destinations calls and queues them for comparison; ignores other calls."""
 
     def __init__(
         self, scheduler: ShadowScheduler, observer: NovaObserver, report: NovaShadowReport, *, max_instances: int
@@ -31,7 +31,7 @@ class ShadowEndpoint:
         self._serializer = NovaSerializer()
 
     def receive(self, context: Mapping[str, Any], method: str, arguments: Mapping[str, Any]) -> None:
-        """Handle a copy; never raises for errors of its sender or of the store."""
+        """Handle the copy of a call; never raises for invalid calls or an unavailable store."""
         if method != METHOD:
             return
         uuids = arguments.get("instance_uuids")

@@ -2,7 +2,7 @@
 """Observer of the hosts that Nova claims for shadowed requests, by their allocations in the store.
 
 nova-scheduler puts an instance's allocations before it answers, so they show its choice without access to Nova's
-databases or replies. They are in the store because gantt-placement serves Nova, or mirrors the Placement that does.
+databases or replies. The store has them because gantt-placement serves Nova, or mirrors the Placement that does.
 """
 
 import threading
@@ -20,13 +20,14 @@ MAX_PENDING = 100  # requests; each keeps six bytes per host
 
 @dataclass(slots=True)
 class _Pending:
-    """Decision that waits for Nova's until ``deadline``."""
+    """Decision that waits for Nova's decision until ``deadline``."""
 
     decision: ShadowDecision
-    earlier: dict[str, Collection[str]]  # hosts on which each consumer already had allocations, as in an evacuation
+    # {consumer: hosts with its allocations before the decision}, as in an evacuation
+    earlier: dict[str, Collection[str]]
     deadline: float
-    others: int  # decisions that were pending before
-    hosts: dict[str, str] = field(default_factory=dict)  # hosts found so far
+    others: int  # decisions that were pending when this one was added
+    hosts: dict[str, str] = field(default_factory=dict)  # {consumer: host that Nova claimed}, as far as known
 
     @property
     def missing(self) -> list[str]:
@@ -34,7 +35,7 @@ class _Pending:
 
 
 class NovaObserver:
-    """Compares decisions with the allocations that follow them. Thread-safe."""
+    """Observer that compares decisions with the allocations that follow them. Thread-safe."""
 
     def __init__(
         self,
@@ -43,7 +44,7 @@ class NovaObserver:
         timeout_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``timeout_s``: Time without an allocation after which Nova counts as having refused."""
+        """``timeout_s``: time without an allocation after which Nova is assumed to have refused."""
         self._allocated = allocated
         self._report = report
         self._timeout_s = timeout_s
@@ -57,9 +58,9 @@ class NovaObserver:
             return len(self._pending) < MAX_PENDING
 
     def expect(self, decision: ShadowDecision) -> None:
-        """Compare a decision as soon as Nova's is known; raises StoreUnavailable.
+        """Queue a decision for comparison with Nova's. Raises StoreUnavailable.
 
-        A decision made after Nova's claims, which it counted as other servers', cannot be compared.
+        Skips a decision made after Nova's claims: it counted them as other servers' usage, so it cannot be compared.
         """
         earlier = self._allocated.read(decision.consumers)
         for names in earlier.values():
@@ -71,7 +72,7 @@ class NovaObserver:
             self._pending.append(pending)
 
     def compare_pending(self) -> None:
-        """Read Nova's new claims and report finished comparisons; raises StoreUnavailable."""
+        """Read Nova's new claims and report the finished comparisons. Raises StoreUnavailable."""
         with self._lock:
             waiting = list(self._pending)
         now = self._clock()
@@ -88,12 +89,12 @@ class NovaObserver:
         with self._lock:
             self._pending.remove(pending)
         decision = pending.decision
-        # Nova places all instances of a request or none; claims of only some were undone.
+        # Nova places all instances of a request or none: it has undone the claims of a part.
         nova_hosts = [] if pending.missing else [pending.hosts[consumer] for consumer in decision.consumers]
         self._report.add(decision, compare(decision, nova_hosts, self._allocated.named_row), pending.others)
 
     def stop(self) -> None:
-        """Count pending decisions as not compared."""
+        """Report pending decisions as not compared."""
         with self._lock:
             waiting, self._pending = self._pending, []
         for _pending in waiting:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report on a shadow of nova-scheduler for operators."""
+"""Report to operators on a shadow of nova-scheduler."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,20 +16,20 @@ from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
 
-INTERVAL_SECONDS = 60.0  # between two summaries
+INTERVAL_SECONDS = 60.0  # interval of summaries
 
 
 class Skipped(StrEnum):
-    LATE = "late"  # Nova had claimed hosts before the decision
+    LATE = "late"  # Nova had claimed hosts before gantt's decision
     OVERFLOW = "overflow"  # too many pending comparisons
-    UNCLAIMED = "unclaimed"  # Nova claims nothing for this request, so its choice is not visible
+    UNCLAIMED = "unclaimed"  # Nova claims nothing for such a request, so its choice is invisible
     INVALID = "invalid"  # gantt cannot read the request
     UNAVAILABLE = "unavailable"  # the store was unreachable
     STOPPED = "stopped"
 
 
 class NovaShadowReport(ShadowReport):
-    """Reports comparisons and adds them to the decision records. Thread-safe."""
+    """Reporter of comparisons in log, metrics and decision records. Thread-safe."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(INTERVAL_SECONDS)
@@ -39,7 +39,7 @@ class NovaShadowReport(ShadowReport):
         self.count(metrics.NOVA_SHADOW_SKIPPED, why, title="not compared, ")
 
     def add(self, decision: ShadowDecision, comparisons: Sequence[ShadowComparison], others: int) -> None:
-        """Report the comparisons of a request that was decided while ``others`` were pending."""
+        """Report a request's comparisons; ``others`` decisions were pending when it was decided."""
         for comparison in comparisons:
             self.count(metrics.NOVA_SHADOW_INSTANCES, comparison.outcome)
             if comparison.outcome not in AGREEMENTS:
