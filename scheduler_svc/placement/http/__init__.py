@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement's HTTP API: a WSGI application with one module per noun."""
+"""Placement's HTTP API: a WSGI application with one module per kind of resource."""

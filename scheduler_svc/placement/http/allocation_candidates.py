@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocation candidates."""
+"""Handler of GET /allocation_candidates."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
-    """Return the candidates for a query, and summaries of their providers."""
+    """Return the candidates for a query, with summaries of their providers."""
     deadline = model.finder.deadline()
     query = candidate_query.read(request)
     _check_names(model, query.trees)

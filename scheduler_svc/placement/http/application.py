@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WSGI application: maps an HTTP request to the handler of its route, and its result to a response."""
+"""WSGI application: passes each request to its route's handler, and encodes the result."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ from scheduler_svc.placement.model.problems import Problem, bad_request, not_fou
 LOG = log.getLogger(__name__)
 
 UNAVAILABLE = 503
-RETRY_SECONDS = 1  # sent as Retry-After with status 503
+RETRY_SECONDS = 1  # value of Retry-After with status 503
 CACHE_HEADERS_SINCE = 15
 
 
@@ -95,7 +95,7 @@ class PlacementApplication:
 
 
 def _reason(error: errors.GanttError, request_id: str) -> str:
-    """Return the reason of a 503 for the client; details of a store's driver are only logged."""
+    """Return a 503's reason for the client; the store driver's details go to the log only."""
     is_drivers = isinstance(error, errors.StoreUnavailable) and not isinstance(error, errors.NotReplicated)
     if not is_drivers or error.__cause__ is None or isinstance(error.__cause__, errors.GanttError):
         return str(error)
@@ -123,7 +123,7 @@ def _check_types(route: ApiRoute, request: Request) -> None:
 
 
 def _decode_path(path: str) -> str:
-    """Decode a path from WSGI's latin-1 form; raises Problem 404 unless it is UTF-8."""
+    """Decode a path from WSGI's latin-1 form. Raises Problem 404 if it is not UTF-8."""
     try:
         return path.encode("latin-1").decode()
     except UnicodeError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Caller of a request, from the headers set by an authentication middleware."""
+"""Caller of a request, from the headers of an authentication middleware."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,17 +15,17 @@ OPEN_PATHS = ("", "/", HEALTH_PATH)
 
 
 def caller_of(environ: Environ) -> ApiUser:
-    """Return the caller named by the headers of Keystone's middleware or ``trust_tokens``."""
+    """Return the caller from the headers that Keystone's middleware or ``trust_tokens`` sets."""
     roles = tuple(role.strip() for role in environ.get("HTTP_X_ROLES", "").split(",") if role.strip())
     project = environ.get("HTTP_X_PROJECT_ID") or environ.get("HTTP_X_TENANT_ID")
     return ApiUser(environ.get("HTTP_X_USER_ID"), project, roles, environ.get(_SYSTEM_SCOPE))
 
 
 def trust_tokens(application: Application) -> Application:
-    """Wrap the application for ``auth_strategy = noauth2``, which accepts any token: for development only.
+    """Wrap the application for ``auth_strategy = noauth2``, which accepts any token. For development only.
 
-    A token is ``user`` or ``user:project``. X-Project-Id overrides the project; OpenStack-System-Scope makes a request
-    system-scoped. X-Roles has the roles; user ``admin`` has the role ``admin`` by default.
+    A token is ``user`` or ``user:project``; X-Project-Id overrides the project. OpenStack-System-Scope makes a request
+    system-scoped. X-Roles lists the roles; user ``admin`` has role ``admin`` by default.
     """
 
     def authenticate(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
@@ -42,7 +42,7 @@ def trust_tokens(application: Application) -> Application:
 
 
 def except_open_paths(authenticated: Application, application: Application) -> Application:
-    """Require authentication except for the API's root and health."""
+    """Require authentication on all paths except the API's root and health check."""
 
     def route(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         is_open = environ.get("PATH_INFO", "") in OPEN_PATHS

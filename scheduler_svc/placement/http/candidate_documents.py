@@ -20,11 +20,11 @@ from scheduler_svc.placement.model.candidates.request import CandidateList
 BY_PROVIDER_SINCE = 12
 MAPPINGS_SINCE = 34
 
-_MARK = "@"  # placeholder of a UUID in a template; cannot occur in names of classes or groups
+_MARK = "@"  # placeholder of a UUID in a template; does not occur in names of classes or groups
 
 
 class CandidateDocuments:
-    """Thread-safe writer of a process's answers, which mostly repeat the same texts for the same roots."""
+    """Writer of a process's answers; caches the JSON of roots, which rarely changes. Thread-safe."""
 
     def __init__(self) -> None:
         self._root_texts = RootTexts()
@@ -38,9 +38,9 @@ class CandidateDocuments:
         *,
         is_limited: bool,
     ) -> bytes:
-        """Return the document that answers a query; raises Problem 503 if time is over.
+        """Return the document that answers a query. Raises Problem 503 after the deadline.
 
-        ``is_limited`` answers with the candidates that could be written in time, and all summaries.
+        With ``is_limited``, the document may have only the candidates written in time, with all summaries.
         """
         requests: list[str] = []
         summaries: list[bytes] = []
@@ -67,7 +67,7 @@ class CandidateDocuments:
 
 
 def _bare_requests(uuids: Iterable[str], request: TreeRequest, version: int) -> list[str]:
-    """Return the requests of roots that serve all groups; they differ in the UUID only."""
+    """Return the allocation requests of roots that serve all groups: they differ only in the UUID."""
     providers = {group.suffix: (_MARK,) for group in request.groups}
     template = _request({_MARK: total_amounts(request)}, providers, version).split(_MARK)
     return [uuid.join(template) for uuid in uuids]
@@ -76,7 +76,7 @@ def _bare_requests(uuids: Iterable[str], request: TreeRequest, version: int) -> 
 def _requests(candidates: Iterable[AllocationCandidate], version: int) -> Iterator[str]:
     for candidate in candidates:
         amounts = {uuid_of(name): amounts for name, amounts in candidate.allocations.items()}
-        # Some of these have no allocation: a group may request traits only.
+        # Some providers have no allocation, because a group may request traits only.
         providers = {suffix: uuids_of(names) for suffix, names in candidate.providers.items()}
         yield _request(amounts, providers, version)
 

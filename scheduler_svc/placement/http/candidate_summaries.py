@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provider summaries of allocation candidates, in the form of each microversion."""
+"""Writer of candidates' provider summaries, in the form of each microversion."""
 
 import threading
 from collections.abc import Collection, Iterable
@@ -14,18 +14,18 @@ from scheduler_svc.placement.model.candidates.contents import NO_INVENTORY, Lege
 
 TRAITS_SINCE = 17
 ALL_CLASSES_SINCE = 27
-TREES_SINCE = 29  # last change of the form
+TREES_SINCE = 29  # microversion of the last change of the form
 
 
 def write_summaries(providers: ProviderContents, version: int, requested: Collection[str] = ()) -> list[bytes]:
-    """Return a summary per provider, before ALL_CLASSES_SINCE with the ``requested`` resource classes only."""
+    """Return a summary per provider; before ALL_CLASSES_SINCE, only with ``requested`` resource classes."""
     count = len(providers.ids)
     inventories = [
         _inventories(name, capacities, used)
         for name, capacities, used in zip(providers.legend.classes, providers.capacities, providers.used, strict=True)
         if version >= ALL_CLASSES_SINCE or name in requested
     ]
-    # Each text begins with a comma, which the first one of a provider must not have.
+    # Cut the leading comma before a provider's first inventory.
     resources = [texts[1:] for texts in map("".join, zip(*inventories, strict=True))] if inventories else [""] * count
     pieces = [repeat('"'), uuids_of(providers.ids), repeat('":{"resources":{'), resources, repeat("}")]
     if version >= TRAITS_SINCE:
@@ -38,9 +38,9 @@ def write_summaries(providers: ProviderContents, version: int, requested: Collec
 
 
 class RootTexts:
-    """Thread-safe cache of roots' UUIDs and summaries in the form since TREES_SINCE.
+    """Thread-safe cache of root providers' UUIDs and summaries, in the form since TREES_SINCE.
 
-    A text depends on the root's id, its numbers and their legend only, and is written again if one of them differs.
+    A summary depends only on the root's id, its numbers and their legend, and is rewritten if one of them changes.
     """
 
     def __init__(self) -> None:
@@ -85,12 +85,12 @@ def _inventories(resource_class: str, capacities: IntColumn, used: IntColumn) ->
 
 
 def _texts(numbers: IntColumn) -> list[str]:
-    """Return integers as texts, in a third of the time of ``str``."""
+    """Format integers, in a third of the time of ``str``."""
     return orjson.dumps(numbers.tolist())[1:-1].decode().split(",") if len(numbers) else []
 
 
 def _traits(providers: ProviderContents) -> Iterable[str]:
-    """Return the traits of each provider; most share their set with others."""
+    """Return each provider's traits as JSON; each set is written once, because most providers share theirs."""
     words = providers.trait_words
     texts = {of_set: orjson.dumps(providers.legend.trait_names(of_set)).decode() for of_set in set(words)}
     return map(texts.__getitem__, words)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error responses: JSON by the OpenStack API guidelines; HTML or text for clients that do not accept JSON.
+"""Error responses: JSON, or HTML or text for clients that do not accept JSON.
 
-https://specs.openstack.org/openstack/api-wg/guidelines/errors.html
+JSON follows https://specs.openstack.org/openstack/api-wg/guidelines/errors.html
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,12 +18,12 @@ CODES_SINCE = 23
 
 
 def error_document(status: int, title: str, detail: str, **members: str) -> dict[str, Any]:
-    """Return the JSON document of an error response with additional members."""
+    """Return the JSON document of an error response; ``members`` are added to the error."""
     return {"errors": [{"status": status, "title": title, "detail": detail, **members}]}
 
 
 def plain_response(problem: Problem, title: str) -> tuple[list[tuple[str, str]], bytes]:
-    """Return headers and body of a JSON error outside the application, without a request id."""
+    """Return the headers and body of a JSON error outside the application."""
     body = orjson.dumps(error_document(problem.status, title, problem.detail or title, code=problem.code))
     return [("Content-Type", JSON), ("Content-Length", str(len(body)))], body
 
@@ -37,7 +37,7 @@ def respond(
     version: int | None,
     headers: Mapping[str, str],
 ) -> Iterable[bytes]:
-    """Respond with a problem; ``version`` is None if the request names no supported microversion."""
+    """Send a problem as an error response; ``version`` is None without a supported microversion."""
 
     def format_json(body: str, status: str, title: str, environ: Mapping[str, Any]) -> dict[str, Any]:
         members = {"request_id": request_id}
@@ -49,7 +49,7 @@ def respond(
 
     response = webob.exc.status_map[problem.status](problem.detail, json_formatter=format_json)
     response.headers.update(headers)
-    environ = {"CONTENT_TYPE": "None", **environ}  # some texts of webob quote it
+    environ = {"CONTENT_TYPE": "None", **environ}  # webob quotes the content type in some messages
     if accepts_json(environ.get("HTTP_ACCEPT") or "*/*"):
         environ["HTTP_ACCEPT"] = JSON
     chunks: Iterable[bytes] = response.generate_response(environ, start_response)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request and its response, as shown in access log and metrics."""
+"""Request and response, as shown in the access log and metrics."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from oslo_context import context
 
 UNKNOWN_ROUTE = "unknown"
 
-_KEY = "gantt.exchange"  # in a WSGI environment
+_KEY = "gantt.exchange"  # key in a WSGI environment
 
 
 class Exchange:
-    """Id of a request, and path of its route with {...} for variable parts."""
+    """Id of a request, and the path of its route, with {...} for variable parts."""
 
     __slots__ = ("request_id", "route")
 

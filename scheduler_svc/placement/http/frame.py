@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outermost layer of the application, for all responses regardless of the middleware that produced them."""
+"""Outermost layer of the application: treats all responses alike, also those of middleware."""
 
 import functools
 import re
@@ -20,17 +20,18 @@ from scheduler_svc.placement.model.problems import Problem
 LOG = log.getLogger(__name__)
 
 REQUEST_ID = "x-openstack-request-id"
-MAX_LOGGED = 2000  # characters of a path and of a query string
-FIRST_ERROR = 400  # HTTP status
+MAX_LOGGED = 2000  # characters of a path, and of a query string
+FIRST_ERROR = 400  # smallest HTTP status of an error
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 OTHER_METHOD = "other"
 
 _CALLERS_ID = re.compile("req-[0-9A-Za-z-]{1,64}")
-_NOT_QUOTED = "/:?#[]@!$&'()*+,;=%-._~"  # characters of RFC 3986 in path and query string, except quotes and blanks
+# characters that RFC 3986 allows in path and query string; excludes quotes and blanks
+_NOT_QUOTED = "/:?#[]@!$&'()*+,;=%-._~"
 
 
 class Frame:
-    """Wrapper that adds request ids, logs and counts responses, and unifies errors."""
+    """Wrapper that adds request ids, logs and counts responses, and gives all errors the API's form."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -46,12 +47,12 @@ class Frame:
             LOG.exception("%s failed unexpectedly", exchange.request_id)
             body = _refuse(environ, answer, 500, exchange)
         if answer.status >= FIRST_ERROR and REQUEST_ID not in answer.names():
-            # A middleware refused the request in its own format.
+            # Middleware refused the request in its own format.
             body = _refuse(environ, answer, answer.status, exchange)
         elif REQUEST_ID not in answer.names():
             answer.headers.append((REQUEST_ID, exchange.request_id))
         if environ["REQUEST_METHOD"] == "HEAD":
-            body = []  # a client would take it for the beginning of the connection's next answer
+            body = []  # the client would read a body as the start of the connection's next response
         seconds = time.perf_counter() - started
         start_response(answer.status_line, answer.headers)
         return _RecordedBody(
@@ -60,14 +61,14 @@ class Frame:
 
 
 class _Answer:
-    """Status and headers of an unsent response."""
+    """Status and headers of a response that is not sent yet."""
 
     def __init__(self) -> None:
         self.status_line = ""
         self.headers: list[tuple[str, str]] = []
 
     def start(self, status_line: str, headers: list[tuple[str, str]], _error: Any = None) -> None:
-        """Store them, in the form of WSGI's ``start_response``."""
+        """Store status and headers; to be called as WSGI's ``start_response``."""
         self.status_line, self.headers = status_line, headers
 
     @property
@@ -80,7 +81,10 @@ class _Answer:
 
 
 class _RecordedBody(list[bytes]):
-    """Chunks of a response's body. The server closes it after sending, so the client does not wait for ``on_close``."""
+    """Chunks of a response's body.
+
+    The server calls ``close`` after sending, so clients do not wait for ``on_close``.
+    """
 
     def __init__(self, chunks: Iterable[bytes], on_close: Callable[[], None]) -> None:
         super().__init__(chunks)
@@ -97,7 +101,10 @@ def _read(chunks: Iterable[bytes]) -> list[bytes]:
 
 
 def _refuse(environ: dict[str, Any], answer: _Answer, status: int, exchange: Exchange) -> list[bytes]:
-    """Replace a response by the API's own error of that status, keeping other headers; return the body."""
+    """Replace the response by the API's error of that status; return its body.
+
+    Keeps all headers that do not describe the content.
+    """
     others = {name.lower(): text for name, text in answer.headers if not name.lower().startswith("content-")}
     detail = "" if status in webob.exc.status_map else f"The request was refused with status {status}."
     problem = Problem(status if not detail else 500, detail)
@@ -114,7 +121,10 @@ def _refuse(environ: dict[str, Any], answer: _Answer, status: int, exchange: Exc
 
 
 def _record(environ: dict[str, Any], exchange: Exchange, status: int, length: int, seconds: float) -> None:
-    """Count and log a request. Headers may be secret, so only the caller's request id is logged."""
+    """Count and log a request.
+
+    Headers may be secret, so only the caller's request id is logged.
+    """
     method = environ["REQUEST_METHOD"] if environ["REQUEST_METHOD"] in METHODS else OTHER_METHOD
     metrics.HTTP_REQUESTS.labels(method, exchange.route, str(status)).inc()
     metrics.HTTP_SECONDS.labels(method, exchange.route).observe(seconds)

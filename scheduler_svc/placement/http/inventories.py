@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories of a resource provider."""
+"""Handlers of a resource provider's inventories."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -44,7 +44,7 @@ def show(model: PlacementModel, _request: Request, uuid: str, resource_class: st
 
 
 def create(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Add an inventory; a generation in the body is not compared, as in Placement."""
+    """Add an inventory. Like Placement, ignore a generation in the body."""
     provider = model.directory.get(uuid)
     body = request.json(schemas.CREATE)
     resource_class = body["resource_class"]
@@ -100,7 +100,10 @@ def parse_inventories(uuid: str, raw: Mapping[str, Any], request: Request) -> di
 
 
 def _parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
-    """Parse an inventory; raises Problem 400 if unusable, before microversion 1.26 also if fully reserved."""
+    """Parse an inventory. Raises Problem 400 if it is unusable.
+
+    Before microversion 1.26 a fully reserved inventory is unusable too.
+    """
     inventory = Inventory.from_valid(raw)
     free = inventory.total - inventory.reserved
     if inventory.allocation_ratio < 0:
@@ -135,7 +138,7 @@ def _fields(inventory: Mapping[str, Any]) -> dict[str, Any]:
 
 def _respond(provider: ProviderState, resource_class: str, status: int = 200, location: str | None = None) -> Response:
     document = _fields(provider.inventories[resource_class])
-    if provider.generation:  # as in Placement, which omits generation 0
+    if provider.generation:  # Placement omits generation 0 here
         document["resource_provider_generation"] = provider.generation
     return json_response(document, provider.changed_ms, status, location)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens validated by Keystone."""
+"""Middleware that validates tokens with Keystone."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from scheduler_svc.placement.http.application import RETRY_SECONDS
 
 LOG = log.getLogger(__name__)
 
-# Keystone did not answer, or its catalog does not locate it.
+# Errors that mean: Keystone does not answer, or its catalog does not locate it.
 _UNAVAILABLE = (
     failures.ConnectFailure,
     failures.DiscoveryFailure,
@@ -23,7 +23,7 @@ _UNAVAILABLE = (
 
 
 class KeystoneTokens(auth_token.AuthProtocol):
-    """Keystone middleware that answers 503 while tokens cannot be validated; the stock one calls them invalid."""
+    """Keystone middleware that answers 503 while Keystone is unreachable; the stock one calls the token invalid."""
 
     def fetch_token(self, token: str, **options: Any) -> Any:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests as read by the handlers, and their responses."""
+"""Requests as handlers read them, and responses."""
 
 import functools
 import time
@@ -18,8 +18,8 @@ from scheduler_svc.placement.model.problems import DUPLICATE_PARAMETER, Problem,
 
 JSON = "application/json"
 MAX_BODY = 8 << 20  # bytes
-MAX_PARAMETERS = 1000  # in a query string
-MAX_QUOTED = 4000  # characters of a validation message, which may quote the whole body
+MAX_PARAMETERS = 1000  # of a query string
+MAX_QUOTED = 4000  # characters of a validation message, which can quote the whole body
 
 Environ = Mapping[str, Any]
 
@@ -34,7 +34,7 @@ class ApiUser(NamedTuple):
 
 
 class Request:
-    """Request of ``caller`` in a microversion; ``id`` is sent in the response's header."""
+    """Request of ``caller`` in a microversion; ``id`` is the request id in the response's header."""
 
     def __init__(self, environ: Environ, version: int, caller: ApiUser, request_id: str) -> None:
         self.environ = environ
@@ -44,32 +44,32 @@ class Request:
 
     @property
     def prefix(self) -> str:
-        """Path prefix of the API and its links, '' or for example '/placement'."""
+        """Path prefix of the API and its links: '', or for example '/placement'."""
         return str(self.environ.get("SCRIPT_NAME", ""))
 
     @functools.cached_property
     def query(self) -> dict[str, list[str]]:
-        """Values of each query parameter, in order; raises Problem 400."""
+        """{parameter: values in order} of the query string. Raises Problem 400."""
         raw = self.environ.get("QUERY_STRING", "")
         try:
             return urllib.parse.parse_qs(raw, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
-        except ValueError as error:  # also for bytes that are not UTF-8
+        except ValueError as error:  # includes UnicodeDecodeError
             raise bad_request(f"Invalid query string parameters: {error}") from error
 
     def parameter(self, name: str) -> str | None:
-        """Return the first value of a query parameter, or None; raises Problem 400."""
+        """Return the first value of a query parameter, None without it. Raises Problem 400."""
         values = self.query.get(name)
         return None if values is None else values[0]
 
     def check_query(self, validator: Validator) -> None:
-        """Raise Problem 400 unless all values of all parameters satisfy a schema."""
+        """Raise Problem 400 unless the query's parameters satisfy the schema."""
         worst = _worst_error(self.query, validator)
         if worst is not None and worst.validator == "maxItems":
             raise bad_request(f"Query parameter {worst.path[0]!r} may be specified only once.", DUPLICATE_PARAMETER)
         _refuse(worst, "Invalid query string parameters")
 
     def json(self, validator: Validator) -> Any:
-        """Return the body; raises Problem 400 unless it is JSON that satisfies a schema, 413 if it is too large."""
+        """Return the JSON body. Raises Problem 400 if it violates the schema, 413 if too large."""
         try:
             body = orjson.loads(read_body(self.environ))
         except orjson.JSONDecodeError as error:
@@ -79,7 +79,7 @@ class Request:
 
 
 def read_body(environ: Environ) -> bytes:
-    """Return the body of a request, with or without announced length; raises Problem."""
+    """Read the body, whose length need not be announced. Raises Problem 400, 408 or 413."""
     length = content_length(environ)
     if length is not None and length > MAX_BODY:
         raise _too_large()
@@ -97,7 +97,7 @@ def read_body(environ: Environ) -> bytes:
 
 
 def content_length(environ: Environ) -> int | None:
-    """Return the announced length of the body, or None; raises Problem."""
+    """Return the announced length of the body, None without one. Raises Problem 400 or 413."""
     text = environ.get("CONTENT_LENGTH")
     if not text:
         return None
@@ -110,12 +110,11 @@ def content_length(environ: Environ) -> int | None:
 
 
 def accepts_json(accept: str) -> bool:
-    """Return whether the value of an ``Accept`` header allows JSON."""
     return accept == JSON or bool(webob.acceptparse.create_accept_header(accept).acceptable_offers([JSON]))
 
 
 class Response(NamedTuple):
-    """Response. ``location`` is a path; ``modified_ms`` is sent if the microversion has it."""
+    """Response. ``location`` is a path; ``modified_ms`` is sent in microversions with caching headers."""
 
     status: int
     body: bytes | None = None
@@ -126,7 +125,7 @@ class Response(NamedTuple):
 def json_response(
     document: Any, modified_ms: int | None = None, status: int = 200, location: str | None = None
 ) -> Response:
-    """Return a document with the time of its last change; now if unknown."""
+    """Return a response with a document and the time of its last change, by default now."""
     return Response(status, orjson.dumps(document), location, now_ms() if modified_ms is None else modified_ms)
 
 
@@ -139,7 +138,7 @@ def http_date(time_ms: int) -> str:
 
 
 def validate(value: Any, validator: Validator) -> None:
-    """Raise Problem 400 unless a value satisfies a schema."""
+    """Raise Problem 400 unless the value satisfies the schema."""
     try:
         _refuse(_worst_error(value, validator), "JSON does not validate")
     except RecursionError as error:
@@ -151,7 +150,6 @@ def _worst_error(value: Any, validator: Validator) -> jsonschema.ValidationError
 
 
 def _refuse(error: jsonschema.ValidationError | None, what: str) -> None:
-    """Raise Problem 400 for an error, if there is one."""
     if error is not None:
         raise bad_request(f"{what}: {str(error)[:MAX_QUOTED]}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Microversions of the Placement API, from the header ``openstack-api-version``: the minor numbers of 1.x.
+"""Minor microversions of the Placement API (1.x), from header ``openstack-api-version``.
 
 https://docs.openstack.org/placement/latest/placement-api-microversion-history.html lists their changes.
 """
@@ -20,7 +20,7 @@ OLDEST, LATEST = 0, 39
 
 @functools.lru_cache(maxsize=256)
 def parse(header: str | None) -> int:
-    """Return the microversion of a header, the oldest without one; raises Problem 400 or 406."""
+    """Return the header's microversion, the oldest without a header. Raises Problem 400 or 406."""
     text = microversion_parse.get_version({HEADER: header}, SERVICE) if header is not None else None
     if text is None:
         return OLDEST

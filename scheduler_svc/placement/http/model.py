@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model objects that request handlers read and change."""
+"""Model objects that the request handlers read and change."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ from scheduler_svc.store.interface import Store
 
 @dataclass(frozen=True, slots=True)
 class PlacementModel:
-    """Providers of one partition and their allocations.
+    """Providers of one partition, and their allocations.
 
-    ``unknown_owner`` is the (project, user) of consumers before microversion 1.8, which names neither.
+    ``unknown_owner`` is (project, user) of consumers from microversions before 1.8, whose requests name neither.
     """
 
     store: Store

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policy rules of the operations, with Placement's names and defaults."""
+"""Policy rules of the API's operations, with Placement's names and defaults."""
 
 import functools
 from collections.abc import Callable
@@ -17,7 +17,7 @@ PREFIX = "placement:"
 DEFAULT_FILE = "policy.yaml"
 REMEMBERED = 4096  # cached decisions
 
-# Defaults other than rule:admin_or_service_api.
+# Operations with a default other than rule:admin_or_service_api.
 _EXCEPTIONS = {"usages": "rule:admin_or_project_reader_or_service_api", "reshaper:reshape": "rule:service_api"}
 
 _FORMER_RULE = policy.DeprecatedRule(
@@ -29,7 +29,7 @@ _FORMER_RULE = policy.DeprecatedRule(
 
 
 def rules() -> list[policy.RuleDefault]:
-    """Return all default rules; former ones also apply unless ``[oslo_policy] enforce_new_defaults`` is set."""
+    """Return all default rules. Deprecated rules apply too, unless ``[oslo_policy] enforce_new_defaults`` is set."""
     return [
         policy.RuleDefault("admin_api", "role:admin", scope_types=["project"]),
         policy.RuleDefault("service_api", "role:service", scope_types=["project"], deprecated_rule=_FORMER_RULE),
@@ -55,7 +55,7 @@ def rules() -> list[policy.RuleDefault]:
 
 
 class Policies:
-    """Rules in force: the defaults, overridden by the operator's policy file."""
+    """Current rules: the defaults, overridden by the operator's policy file."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         policy_opts.set_defaults(conf, DEFAULT_FILE)
@@ -63,11 +63,11 @@ class Policies:
         self._allows = self._load()
 
     def reload(self) -> None:
-        """Read the policy file again; raises BadConfiguration and keeps the previous rules."""
+        """Read the policy file again. Raises BadConfiguration and keeps the previous rules."""
         self._allows = self._load()
 
     def check(self, rule: str, caller: ApiUser, project: str | None = None) -> None:
-        """Raise Problem 403 unless the caller satisfies a rule; ``project`` is the project of the request."""
+        """Raise Problem 403 unless the rule allows the caller; ``project`` is the project_id in the query."""
         if not self._allows(rule, caller, project):
             raise Problem(403, f"Policy does not allow {PREFIX}{rule} to be performed.")
 
@@ -79,7 +79,7 @@ class Policies:
             enforcer.load_rules()
         except (cfg.Error, policy.InvalidDefinitionError, OSError, ValueError) as error:
             raise errors.BadConfiguration(why=f"[oslo_policy] policy_file: {error}") from error
-        enforcer.use_conf = False  # it would read a changed file at the next request
+        enforcer.use_conf = False  # otherwise a changed file would apply at the next request, without ``reload``
 
         @functools.lru_cache(maxsize=REMEMBERED)
         def allows(rule: str, caller: ApiUser, project: str | None) -> bool:

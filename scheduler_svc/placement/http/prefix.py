@@ -8,7 +8,7 @@ from scheduler_svc.placement.http.authentication import Application, StartRespon
 
 
 def below(prefix: str, application: Application) -> Application:
-    """Wrap the application with links under a prefix like '/placement', which request paths may lack."""
+    """Wrap the application so that links begin with a prefix like '/placement', and request paths may."""
 
     def mount(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource providers as JSON, from a template because a list may have thousands."""
+"""JSON of resource providers, from a template, because a list may have thousands of them."""
 
 import functools
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from scheduler_svc.core.table.providers import ProviderRow
 from scheduler_svc.store.providers.changes import ProviderState
 
 TREES_SINCE = 14
-_LINKS = (  # links to a provider's subresources, and since when
+_LINKS = (  # (link to a provider's subresource, first minor microversion)
     ("inventories", 0),
     ("usages", 0),
     ("aggregates", 1),
@@ -48,6 +48,6 @@ def _template(prefix: str, version: int) -> str:
     if version >= TREES_SINCE:
         document |= {"parent_provider_uuid": "%(parent)s", "root_provider_uuid": "%(root)s"}
     text = orjson.dumps(document).decode()
-    for name in ("name", "generation", "parent"):  # these bring their own quotes, or have none
+    for name in ("name", "generation", "parent"):  # values that are already JSON, with quotes if they need any
         text = text.replace(f'"%({name})s"', f"%({name})s")
     return text

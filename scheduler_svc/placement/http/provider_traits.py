@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traits of a resource provider."""
+"""Handlers of a resource provider's traits."""
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
@@ -14,7 +14,7 @@ def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
 
 
 def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Replace all traits; the body is checked before the provider is looked up."""
+    """Replace all traits. An invalid body is refused before an unknown provider."""
     body = request.json(schemas.TRAITS)
     provider = model.directory.get(uuid)
     generation = body["resource_provider_generation"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource providers."""
+"""Handlers of resource providers."""
 
 import uuid as uuids
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def create(model: PlacementModel, request: Request) -> Response:
 
 
 def update(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Rename a provider or set its parent; since 1.37 the parent may also be changed or removed."""
+    """Rename a provider or set its parent; since 1.37 also change or remove its parent."""
     provider = model.directory.get(uuid)
     body = request.json(schemas.UPDATE_1_14 if request.version >= TREES_SINCE else schemas.UPDATE)
     failure = f"Unable to save resource provider {uuid}: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource classes: standard ones, and custom ones of the deployment."""
+"""Handlers of resource classes: standard ones, and custom ones of the deployment."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Root of the API: version discovery without a token."""
+"""Handler of the API's root: version discovery without a token."""
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST

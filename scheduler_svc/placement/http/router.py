@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Router of requests to handlers, by path and method."""
+"""Router from paths and methods to handlers."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
@@ -8,22 +8,22 @@ from scheduler_svc.placement.http.messages import Response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST
 from scheduler_svc.placement.http.schemas.validators import Versioned
 
-# Takes the PlacementModel, the Request and the variable parts of the path.
+# Called with the PlacementModel, the Request, and the variable parts of the path.
 Handler = Callable[..., Response]
 
 
 class ApiRoute(NamedTuple):
-    """Operation, and its requirements on requests.
+    """Operation of the API, with its requirements on requests.
 
     Attributes:
-        path: {...} stands for a variable part.
+        path: Template with {...} for variable parts.
         rule: Policy rule; None allows everybody.
         since, until: First and last minor microversion.
-        outside: Status for other microversions.
-        takes_json, gives_json: Whether request and response bodies are JSON.
-        type_first: Content types are checked before the microversion.
-        of_project: The rule may allow a project's own users, by parameter ``project_id``.
-        query: Schemas of the query parameters; without schemas parameters are ignored.
+        outside: Status of the refusal in other microversions.
+        takes_json, gives_json: Whether the request and response bodies are JSON.
+        type_first: Whether content types are checked before the microversion.
+        of_project: Whether the rule may allow users of the project in parameter ``project_id``.
+        query: Schemas of the query parameters; None ignores parameters.
     """
 
     method: str
@@ -41,7 +41,10 @@ class ApiRoute(NamedTuple):
 
 
 class Match(NamedTuple):
-    """Routes at a path by method, several if they depend on the microversion, and the path's variable parts."""
+    """Routes of a path by method, and the path's variable parts.
+
+    A method has a route per range of microversions.
+    """
 
     methods: Mapping[str, list[ApiRoute]]
     variables: tuple[str, ...]
@@ -52,7 +55,10 @@ class Match(NamedTuple):
 
 
 class Router:
-    """Finds routes by path. Fixed and variable parts alternate: their number and the fixed ones identify a route."""
+    """Finder of routes by path.
+
+    Fixed and variable parts of a path alternate, so their number and the fixed parts identify a route.
+    """
 
     def __init__(self, routes: Iterable[ApiRoute]) -> None:
         self._paths: dict[tuple[int, tuple[str, ...]], dict[str, list[ApiRoute]]] = {}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP server of one process, with all errors in the API's format. Any WSGI server can serve the application."""
+"""HTTP server of one process, with all errors in the API's format.
+
+Any other WSGI server can serve the application too.
+"""
 
 import functools
 
@@ -13,5 +16,5 @@ def _render_error(status: int, title: str, message: str) -> tuple[list[tuple[str
     return plain_response(Problem(status, message, UNDEFINED), title)
 
 
-# All worker processes listen on one address.
+# reuse_port: all worker processes listen on one address.
 make_server = functools.partial(HttpServer, max_body=MAX_BODY, reuse_port=True, render_error=_render_error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traits: standard ones, and custom ones of the deployment."""
+"""Handlers of traits: standard ones, and custom ones of the deployment."""
 
 from collections.abc import Callable
 
@@ -46,7 +46,7 @@ def delete(model: PlacementModel, _request: Request, name: str) -> Response:
 
 
 def _selection(request: Request) -> Callable[[str], bool]:
-    """Return the filter of parameter ``name``: ``in:NAME,...`` or ``startswith:PREFIX``; raises Problem 400."""
+    """Return the test of parameter ``name``: ``in:NAME,...`` or ``startswith:PREFIX``. Raises Problem 400."""
     value = request.parameter("name")
     if value is None:
         return lambda _: True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usages: sums of allocations."""
+"""Handlers of usages, which are sums of allocations."""
 
 from collections import Counter
 
@@ -12,14 +12,14 @@ ALL_TYPES, NO_TYPE = "all", "unknown"
 
 
 def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Return the usage of a provider by resource class of its inventories."""
+    """Return a provider's usage of each resource class in its inventories."""
     provider = model.directory.get(uuid)
     usages = {name: provider.used.get(name, 0) for name in provider.inventories}
     return json_response({"resource_provider_generation": provider.generation, "usages": usages}, provider.changed_ms)
 
 
 def show_project(model: PlacementModel, request: Request) -> Response:
-    """Return the usage of a project; since 1.38 by consumer type, with the number of consumers."""
+    """Return a project's usage; since 1.38 by consumer type, with the number of consumers."""
     project, user = request.parameter("project_id") or "", request.parameter("user_id")
     consumer_type = request.parameter("consumer_type")
     if request.version >= TYPES_SINCE and consumer_type != ALL_TYPES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON Schemas of request bodies and query strings, by noun and microversion.
+"""JSON Schemas of request bodies and query strings, by kind of resource and microversion.
 
-Clients match validation errors, which quote the schemas, so patterns and limits are Placement's.
+Patterns and limits are Placement's, because clients match validation errors, which quote the schemas.
 """

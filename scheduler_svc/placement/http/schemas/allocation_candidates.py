@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schemas of queries for allocation candidates.
 
-As in Placement, the first of several limits or group policies counts, and before 1.39 the last ``required`` of a group.
+Like Placement, the handler uses the first of several limits or group policies and, before 1.39, the last ``required``
+of a group.
 """
 
 from scheduler_svc.placement.http.schemas.validators import TEXT, Schema, once, query, repeatable
 
-NUMBER = "[1-9][0-9]*"  # suffixes of request groups
-SUFFIX = "[a-zA-Z0-9_-]{1,64}"  # since microversion 1.33
+NUMBER = "[1-9][0-9]*"  # pattern of a request group's suffix
+SUFFIX = "[a-zA-Z0-9_-]{1,64}"  # the pattern since microversion 1.33
 _MAX_DIGITS = 18
 
 _RESOURCES = {"resources": once(TEXT)}
@@ -25,7 +26,7 @@ def _patterns(parameters: Schema, suffix: str) -> Schema:
     return {f"^{name}({suffix})?$": schema for name, schema in parameters.items()}
 
 
-# Parameters by first minor microversion, latest first.
+# (first minor microversion, parameters), latest first
 LIST = (
     (36, query({**_LIMIT, **_POLICY, **_ROOT_REQUIRED, **_SAME_SUBTREE}, patterns=_patterns(_GROUPS_1_31, SUFFIX))),
     (35, query({**_LIMIT, **_POLICY, **_ROOT_REQUIRED}, patterns=_patterns(_GROUPS_1_31, SUFFIX))),

@@ -54,7 +54,7 @@ def _consumers(schema: Schema) -> dict[str, Any]:
     }
 
 
-# Parts and bodies by first minor microversion, latest first.
+# (first minor microversion, schema), latest first
 _MAPPED = {**_GENERATION, "mappings": _MAPPINGS}
 _CONSUMER = (
     (38, _consumer(0, {**_MAPPED, "consumer_type": _TYPE}, ("consumer_generation", "consumer_type"))),

@@ -26,7 +26,7 @@ _FILTERS_1_4 = {**_FILTERS_1_3, "resources": once(TEXT)}
 _FILTERS_1_14 = {**_FILTERS_1_4, "in_tree": once(UUID)}
 _FILTERS_1_18 = {**_FILTERS_1_14, "required": repeatable(TEXT)}
 
-# List parameters by first minor microversion, latest first.
+# (first minor microversion, parameters), latest first
 LIST = (
     (18, query(_FILTERS_1_18)),
     (14, query(_FILTERS_1_14)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas of the reshaper."""
+"""Schemas of reshaper requests."""
 
 from scheduler_svc.placement.http.schemas import allocations, inventories
 from scheduler_svc.placement.http.schemas.validators import Schema, Validator, Versioned, body, fields

@@ -7,7 +7,7 @@ _OWNER: Schema = {"type": "string", "minLength": 1, "maxLength": 255}
 _OWNERS = {"project_id": once(_OWNER), "user_id": once(_OWNER)}
 _TYPE: Schema = {"type": "string", "pattern": f"{NAME_PATTERN}|^all|^unknown$", "minLength": 1, "maxLength": 255}
 
-# By first minor microversion, latest first.
+# (first minor microversion, parameters), latest first
 TOTAL = (
     (38, query({**_OWNERS, "consumer_type": once(_TYPE)}, ["project_id"])),
     (9, query(_OWNERS, ["project_id"])),

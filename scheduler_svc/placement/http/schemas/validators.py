@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validators of JSON Schemas, compiled once, and shared schema parts."""
+"""Validators of JSON Schemas, each compiled once, and common parts of schemas."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -26,7 +26,7 @@ UUID: Schema = {"type": "string", "format": "uuid"}
 class Validator:
     """Validator of a JSON Schema: fastjsonschema decides, jsonschema words the errors.
 
-    Only fastjsonschema follows JSON Schema in that ``$`` does not match before a final line break.
+    Only fastjsonschema follows the standard for ``$``, which must not match before a final line break.
     """
 
     def __init__(self, schema: Schema, formats: jsonschema.FormatChecker) -> None:
@@ -40,7 +40,7 @@ class Validator:
             yield from errors
 
     def is_valid(self, value: Any) -> bool:
-        """Return whether a document satisfies the schema, in a thirtieth of jsonschema's time."""
+        """Return whether a document satisfies the schema; takes a thirtieth of jsonschema's time."""
         try:
             self._check(value)
         except fastjsonschema.JsonSchemaValueException:
@@ -57,14 +57,14 @@ class Validator:
         return check
 
 
-Versioned = Sequence[tuple[int, Validator]]  # by first minor microversion, latest first
+Versioned = Sequence[tuple[int, Validator]]  # (first minor microversion, validator), latest first
 
 _BODY_FORMATS = jsonschema.FormatChecker(())
 
 
 @_BODY_FORMATS.checks("uuid")
 def _is_uuid(value: object) -> bool:
-    """Return whether the value is a UUID with or without dashes; query strings require dashes."""
+    """Return whether a string is a UUID, even without dashes, which query strings require."""
     return not isinstance(value, str) or bool(uuidutils.is_uuid_like(value))
 
 
@@ -82,7 +82,7 @@ def body(schema: Schema) -> Validator:
 
 
 def repeatable(value: Schema) -> Schema:
-    """Return the schema of a repeatable query parameter whose values satisfy ``value``."""
+    """Return the schema of a query parameter that may be repeated with valid ``value``."""
     return {"type": "array", "items": value}
 
 
@@ -91,7 +91,7 @@ def once(value: Schema) -> Schema:
 
 
 def query(properties: Schema, required: Sequence[str] = (), patterns: Schema | None = None) -> Validator:
-    """Return a query string's validator, with values by ``once`` and ``repeatable``; ``patterns`` match more names."""
+    """Return a query string's validator. ``patterns`` maps patterns of further parameter names to schemas."""
     schema = fields(properties, required)
     if patterns:
         schema = {**schema, "patternProperties": patterns}
