@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migration between OpenStack Placement and gantt: complete copies in both directions."""
+"""Migration between OpenStack's Placement and gantt: complete copies in both directions."""

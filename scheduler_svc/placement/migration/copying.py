@@ -13,27 +13,28 @@ from scheduler_svc.store import paging
 from scheduler_svc.store.allocations import ConsumerImport
 from scheduler_svc.store.providers.changes import ImportProvider
 
-BATCH = 1000  # consumers written together
+BATCH = 1000  # consumers per write
 PROVIDER_BATCH = 500
-ROUNDS = 3  # per pass, because later writes may free a name or a provider
+ROUNDS = 3  # maximum per pass: a later write may free a name or a provider that an earlier one needs
 CHANGED_IN_GANTT = "clients of gantt changed or created it"
 
 Batch = Sequence[ConsumerImport]
-Progress = Callable[[str, int, int], None]  # what, number written, total
+Progress = Callable[[str, int, int], None]  # called with the kind of record, the number written, and the total
 
 
 @dataclass(slots=True)
 class CopyOutcome:
-    """Number of writes by kind, and refusals by (kind, UUID)."""
+    """Number of writes by kind, and {(kind, UUID): refusal}."""
 
     counts: Counter[str] = field(default_factory=Counter)
     refusals: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 class CopyPass:
-    """Makes ``target`` equal to ``source``, updating ``target`` as records are written.
+    """Pass that makes ``target`` equal to ``source`` with ``writer``, and updates ``target`` after each write.
 
-    By the order consumers end before their providers, and parents exist before children, providers before allocations.
+    The order of writes ends consumers before deleting their providers, and creates parents before children and
+    providers before allocations.
     """
 
     def __init__(self, source: PlacementDump, target: PlacementDump, writer: Writer, progress: Progress) -> None:
@@ -45,7 +46,7 @@ class CopyPass:
         self._outcome = CopyOutcome()
 
     def run(self) -> CopyOutcome:
-        """Write the differences; after StoreUnavailable or PlacementUnavailable the pass may be repeated."""
+        """Write the differences. May be repeated after StoreUnavailable or PlacementUnavailable."""
         self._put_names()
         for _ in range(ROUNDS):
             before = self._outcome.counts.total()
@@ -135,7 +136,7 @@ class CopyPass:
             self._count("deleted providers", "provider", 1, {} if refusal is None else {record.provider: refusal})
 
     def _write_together(self, records: Batch) -> Iterator[tuple[Batch, Refusals]]:
-        """Write consumers in concurrent batches; yield each batch with its refusals."""
+        """Write consumers in concurrent batches; yield (batch, its refusals)."""
         listed = list(paging.batches(records, BATCH))
         with ThreadPoolExecutor(self._writer.threads) as threads:
             try:
@@ -151,5 +152,5 @@ class CopyPass:
 
 
 def _first_provider(record: ConsumerImport) -> str:
-    """Return the sort key of a consumer: a batch on few providers changes few sums."""
+    """Return a consumer's sort key. Sorting by provider makes each batch change few providers' sums."""
     return next(iter(record.allocations), "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections to a Placement database: MariaDB or MySQL, PostgreSQL, SQLite."""
+"""Connection to a Placement database: MariaDB or MySQL, PostgreSQL, SQLite."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from scheduler_svc import databases
 from scheduler_svc.placement.migration import placement_tables as tables
 from scheduler_svc.placement.migration.failures import PlacementUnavailable
 
-# Missing in older schemas: consumer types came with revision 422ece571366.
+# Missing in older schemas: revision 422ece571366 added consumer types.
 OPTIONAL = {tables.CONSUMER_TYPES.name}
 
 
@@ -25,14 +25,14 @@ class PlacementDatabase:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Open a read-only transaction on a consistent snapshot; raises PlacementUnavailable."""
+        """Open a read-only transaction on one snapshot. Raises PlacementUnavailable."""
         with self._failures(), databases.reading(self._engine) as connection:
             self._check_tables(connection)
             yield connection
 
     @contextlib.contextmanager
     def transaction(self, *, commit: bool = True) -> Iterator[Connection]:
-        """Open a transaction, rolled back after an error or without ``commit``; raises PlacementUnavailable."""
+        """Open a transaction; roll it back after an error or if not ``commit``. Raises PlacementUnavailable."""
         with self._failures(), self._engine.connect() as connection:
             self._check_tables(connection)
             yield connection

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of a whole Placement database, from one snapshot."""
+"""Reader of a whole Placement database from one snapshot."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +20,7 @@ NAME_TABLES = {CustomNameKind.TRAIT: tables.TRAITS, CustomNameKind.RESOURCE_CLAS
 
 
 class DatabaseReader:
-    """Reader of a Placement database; ``step`` is called with the name of each part."""
+    """Reader of a Placement database; calls ``step`` with the name of each part before reading it."""
 
     def __init__(self, database: PlacementDatabase, step: Callable[[str], None] = lambda part: None) -> None:
         self._database = database
@@ -44,12 +44,12 @@ class DatabaseReader:
 
 
 def time_unit_ms(dialect: str) -> int:
-    """Return the resolution of times; MySQL's and MariaDB's columns have whole seconds."""
+    """Return the resolution of stored times: MySQL and MariaDB store whole seconds."""
     return 1000 if dialect in ("mysql", "mariadb") else 1
 
 
 class _Snapshot:
-    """Tables from one snapshot; names and UUIDs by row id are read first."""
+    """Records of one snapshot. Reads the names and UUIDs of row ids first."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

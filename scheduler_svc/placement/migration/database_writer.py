@@ -19,20 +19,20 @@ from scheduler_svc.placement.migration.writer import Refusals, Writer
 from scheduler_svc.store.allocations import ConsumerImport
 from scheduler_svc.store.providers.changes import ImportProvider
 
-# Columns that refer to a name.
+# {kind of name: columns that refer to it}
 REFERENCES = {
     CustomNameKind.TRAIT: (tables.PROVIDER_TRAITS.c.trait_id,),
     CustomNameKind.RESOURCE_CLASS: (tables.INVENTORIES.c.resource_class_id, tables.ALLOCATIONS.c.resource_class_id),
 }
 STANDARD_IDS = {name: number for number, name in enumerate(os_resource_classes.STANDARDS)}
-LEAST_CUSTOM_ID = 10_000  # for resource classes; Placement deletes none with a lower id
-Parts = dict[int, dict[str, Any]]  # rows of a provider, by the id of class, trait or aggregate
+LEAST_CUSTOM_ID = 10_000  # lowest id of custom resource classes; Placement deletes no class with a lower id
+Parts = dict[int, dict[str, Any]]  # a provider's rows by the id of class, trait or aggregate
 
 
 class DatabaseWriter(Writer):
-    """Writer in the transaction of ``connection``; call ``finish`` last. Row ids are read once."""
+    """Writer in the transaction of ``connection``, which caches row ids. Call ``finish`` last."""
 
-    threads = 1  # a connection is for a single thread
+    threads = 1  # the connection is not thread-safe
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -40,7 +40,7 @@ class DatabaseWriter(Writer):
         self._unit_ms = time_unit_ms(connection.dialect.name)
         self._has_types = has_consumer_types(connection)
         if connection.dialect.name in ("mysql", "mariadb"):
-            # VCPU has id 0, which would become the next free id.
+            # Insert id 0 of VCPU as it is; by default MySQL replaces 0 by the next free id.
             connection.exec_driver_sql("SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')")
 
     def put_name(self, kind: CustomNameKind, name: str, changed_ms: int) -> None:
@@ -90,7 +90,7 @@ class DatabaseWriter(Writer):
             return "consumers have allocations on it"
         for table in (tables.INVENTORIES, tables.PROVIDER_TRAITS, tables.PROVIDER_AGGREGATES):
             self._connection.execute(delete(table).where(table.c.resource_provider_id == number))
-        # Providers that moved to another tree have this one as their root until `finish`.
+        # Providers that moved to another tree still have this root until `finish` writes roots.
         tree = tables.PROVIDERS.c.root_provider_id == number
         self._connection.execute(update(tables.PROVIDERS).where(tree).values(root_provider_id=None))
         self._connection.execute(delete(tables.PROVIDERS).where(tables.PROVIDERS.c.id == number))
@@ -119,7 +119,7 @@ class DatabaseWriter(Writer):
         return {}
 
     def finish(self) -> None:
-        """Write the roots of all trees; raises CopyRefused if a provider did not get its name."""
+        """Write the roots of all trees. Raises CopyRefused if a provider still has a temporary name."""
         table = tables.PROVIDERS
         temporary = select(table.c.uuid).where(table.c.name.startswith(TEMPORARY, autoescape=True))
         holder = self._connection.execute(temporary).scalar()
@@ -215,7 +215,7 @@ class DatabaseWriter(Writer):
         return int(key[0]) if key else 0
 
     def _moment(self, time_ms: int) -> datetime | None:
-        """Return a time in ms as stored by Placement, UTC without a zone; None for 0 (unknown)."""
+        """Convert ms since 1970 to Placement's form, UTC without a zone; 0 (unknown) becomes None."""
         return EPOCH + time_ms // self._unit_ms * self._unit_ms * MILLISECOND if time_ms else None
 
     def _exists(self, condition: Any) -> bool:
@@ -223,10 +223,10 @@ class DatabaseWriter(Writer):
 
 
 def class_id(name: str, present: Collection[int]) -> int:
-    """Return the id that Placement assigns to a new resource class, given the others' ids.
+    """Return the id that Placement would give a resource class; ``present`` are the existing ids.
 
-    At its start Placement inserts missing standard classes under their numbers, and silently none at all if one of the
-    numbers is taken. A taken number gives the next free id.
+    At its start Placement inserts missing standard classes with their numbers as ids, and silently inserts none if one
+    number is taken. So custom classes begin at LEAST_CUSTOM_ID; so does a standard class whose number is taken.
     """
     number = STANDARD_IDS.get(name)
     return max(LEAST_CUSTOM_ID, max(present, default=0) + 1) if number is None or number in present else number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of the other Placement with gantt, and excess usage that is carried over."""
+"""Comparison of another Placement with gantt, and of allocations with capacity."""
 
 import dataclasses
 from collections import Counter
@@ -12,7 +12,7 @@ from scheduler_svc.store.providers.changes import ImportProvider
 
 
 def differences(source: PlacementDump, target: PlacementDump) -> Iterator[str]:
-    """Yield the differences, with generations as imported; unread providers are skipped."""
+    """Yield the differences, with generations as an import would raise them; skip unread providers."""
     expected = source.with_least_generation(target.generation_base)
     unit = common_time_unit(source, target)
     compared = {uuid: record for uuid, record in target.providers.items() if uuid not in source.unread}

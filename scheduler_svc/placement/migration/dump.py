@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complete contents of a Placement, or of gantt as one: providers, consumers and custom names."""
+"""Complete contents of a Placement, or of gantt as a Placement: providers, consumers and custom names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,12 +9,12 @@ from typing import TypeVar
 from scheduler_svc.store.allocations import ConsumerImport
 from scheduler_svc.store.providers.changes import ImportProvider
 
-CUSTOM = "CUSTOM_"  # prefix of client-created names
+CUSTOM = "CUSTOM_"  # prefix of names that clients create
 UNKNOWN_OWNER = "00000000-0000-0000-0000-000000000000"  # project and user of consumers without an owner
 
 
 class CustomNameKind(StrEnum):
-    """Kind of custom names, valued as the namespace in gantt's store."""
+    """Kind of a custom name; the value is its namespace in gantt's store."""
 
     TRAIT = "trait"
     RESOURCE_CLASS = "resource_class"
@@ -25,15 +25,15 @@ Record = TypeVar("Record", ImportProvider, ConsumerImport)
 
 @dataclass(slots=True)
 class PlacementDump:
-    """All records of one side, as imports that name providers by UUID.
+    """All records of one side, in the form of imports; they name providers by UUID.
 
     Attributes:
         providers, consumers: Records by UUID.
-        names: Creation times of custom names in ms, by kind and name.
-        notes: Contents that are not carried over.
+        names: {(kind, custom name): creation time in ms}.
+        notes: Messages about contents that are not copied.
         protected: UUIDs of gantt's records that imports do not replace, because clients wrote them.
-        unread: Why providers could not be read, by UUID. They exist with unknown contents.
-        generation_base: No generation is lower.
+        unread: {UUID: reason} of providers that exist but could not be read.
+        generation_base: Minimum of all generations.
         time_unit_ms: Resolution of the records' times; 0 if they are unknown.
     """
 
@@ -63,11 +63,11 @@ class PlacementDump:
         )
 
     def levels(self) -> list[list[ImportProvider]]:
-        """Return the providers by depth in their trees, roots first."""
+        """Return the providers by depth in their trees: all roots, then their children, and so on."""
         depths: dict[str, int] = {}
         levels: list[list[ImportProvider]] = []
         for uuid in self.providers:
-            path: dict[str, None] = {}  # from the provider upwards
+            path: dict[str, None] = {}  # from the provider to its highest new ancestor
             above: str | None = uuid
             while above is not None and above in self.providers and above not in depths and above not in path:
                 path[above] = None
@@ -81,7 +81,7 @@ class PlacementDump:
 
 
 def common_time_unit(first: PlacementDump, second: PlacementDump) -> int:
-    """Return the coarser time unit in ms of both; 0 if one has no times."""
+    """Return the coarser time unit of both in ms, 0 if one dump has no times."""
     units = first.time_unit_ms, second.time_unit_ms
     return max(units) if all(units) else 0
 
@@ -89,7 +89,7 @@ def common_time_unit(first: PlacementDump, second: PlacementDump) -> int:
 def are_same(
     first: ImportProvider | ConsumerImport | None, second: ImportProvider | ConsumerImport | None, time_unit_ms: int
 ) -> bool:
-    """Return whether two records are equal, including their times in this unit unless it is 0."""
+    """Compare two records, and their times in this unit unless it is 0."""
     if first is None or second is None or first != second:
         return first is second
     if time_unit_ms == 0:
@@ -102,7 +102,7 @@ def times_of(record: ImportProvider | ConsumerImport) -> tuple[int, ...]:
 
 
 def is_custom(name: str) -> bool:
-    """Return whether clients create such a trait or resource class; others come with a release."""
+    """Return whether clients created this trait or resource class; others come with a release."""
     return name.startswith(CUSTOM)
 
 

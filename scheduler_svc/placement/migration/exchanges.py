@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exchanges of provider names, which must stay unique at every moment of a copy."""
+"""Exchanges of provider names during a copy, in which names must always be unique."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,13 +7,13 @@ from dataclasses import replace
 from scheduler_svc.placement.migration.dump import PlacementDump
 from scheduler_svc.store.providers.changes import ImportProvider
 
-TEMPORARY = "renamed-"  # prefix of temporary provider names during a swap
+TEMPORARY = "renamed-"  # of provider names during an exchange
 
 
 def temporary_records(source: PlacementDump, target: PlacementDump) -> list[ImportProvider]:
-    """Return the target's providers whose names others take, under temporary names.
+    """Return the target's providers that must give up their names to others, with temporary names.
 
-    These providers get a new name in the same copy, along a chain that ends at a free name, or in a cycle.
+    Each of them gets its new name later in the copy. Renamed providers form cycles, or chains that end at a free name.
     """
     holders = {record.name: uuid for uuid, record in target.providers.items()}
     former = {uuid: target.providers[uuid].name for uuid in source.providers if uuid in target.providers}
@@ -33,7 +33,7 @@ def temporary_records(source: PlacementDump, target: PlacementDump) -> list[Impo
 def _is_resolvable(
     uuid: str, names: Mapping[str, str], holders: Mapping[str, str], resolvable: dict[str, bool]
 ) -> bool:
-    """Return whether a provider gets its name once all renamed ones gave up theirs; memoized in ``resolvable``."""
+    """Return whether a provider gets its name once all others gave up theirs; memoized in ``resolvable``."""
     path: dict[str, None] = {}
     current: str | None = uuid
     while current is not None and current in names and current not in path and current not in resolvable:

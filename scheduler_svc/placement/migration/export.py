@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export of gantt's Placement contents to a Placement database."""
+"""Export of gantt's providers, consumers and custom names to a Placement database."""
 
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
@@ -11,9 +11,9 @@ from scheduler_svc.placement.migration.switchover import Switchover
 
 
 def export(source: StoreReader, database: PlacementDatabase, report: Report, *, dry_run: bool = False) -> bool:
-    """Make a Placement database equal to gantt in one transaction, rolled back if ``dry_run``.
+    """Make a Placement database equal to gantt in one transaction; ``dry_run`` rolls it back.
 
-    Return whether everything could be written. Raises CopyRefused or PlacementUnavailable, and leaves the database
+    Returns whether everything could be written. Raises CopyRefused or PlacementUnavailable and leaves the database
     unchanged.
     """
     contents = source.read()

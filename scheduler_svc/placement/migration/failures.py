@@ -3,8 +3,8 @@
 
 
 class PlacementUnavailable(Exception):
-    """Raised when the other Placement is unreachable, or is none."""
+    """Raised when the other Placement is unreachable, or the source is no Placement."""
 
 
 class CopyRefused(Exception):
-    """Raised when a copy would lose something in the target; the text says what."""
+    """Raised when a copy would lose data in the target; the message says which."""

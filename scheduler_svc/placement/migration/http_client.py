@@ -15,12 +15,12 @@ from requests import Response
 from scheduler_svc.placement.migration.failures import PlacementUnavailable
 
 SERVICE = "placement"
-LEAST, MOST = Version(1, 28), Version(1, 39)  # consumers have generations since 1.28
-SECONDS = 60  # timeout of a request
-RETRIES = 3  # of a request without a connection
+LEAST, MOST = Version(1, 28), Version(1, 39)  # range of microversions; consumers have generations since 1.28
+SECONDS = 60  # timeout of each request
+RETRIES = 3  # of a request that gets no connection
 NOT_FOUND = 404
 
-# Arguments of Keystone's password method by environment variable, as in the OpenStack client.
+# {environment variable: argument of Keystone's password method}, as in the OpenStack client.
 VARIABLES = {
     "OS_AUTH_URL": "auth_url",
     "OS_USERNAME": "username",
@@ -36,7 +36,7 @@ VARIABLES = {
 
 
 def credentials(url: str, environment: Mapping[str, str]) -> BaseAuthPlugin:
-    """Return the authentication for ``url``: OS_TOKEN, or a user's password at Keystone."""
+    """Return the authentication at ``url``: OS_TOKEN, or a user's password at Keystone. Raises PlacementUnavailable."""
     if "OS_TOKEN" in environment:
         return token_endpoint.Token(url, environment["OS_TOKEN"])
     options: dict[str, Any] = {option: environment[name] for name, option in VARIABLES.items() if environment.get(name)}
@@ -46,7 +46,7 @@ def credentials(url: str, environment: Mapping[str, str]) -> BaseAuthPlugin:
 
 
 class PlacementClient:
-    """Client for several threads, each with its own connection."""
+    """Thread-safe client with a connection per thread."""
 
     def __init__(self, url: str, authentication: BaseAuthPlugin) -> None:
         self._url = url.rstrip("/")
@@ -56,7 +56,7 @@ class PlacementClient:
 
     @property
     def version(self) -> Version:
-        """Highest common microversion; raises PlacementUnavailable if consumers have no generations."""
+        """Highest common microversion. Raises PlacementUnavailable if consumers have no generations in it."""
         if self._version is None:
             versions = self._request("/", {}).json().get("versions", [])
             highest = max((_parsed(entry.get("max_version", "")) for entry in versions), default=Version(0, 0))
@@ -66,12 +66,12 @@ class PlacementClient:
         return self._version
 
     def get(self, path: str) -> Response | None:
-        """Return the response, None for 404; raises PlacementUnavailable for any other failure."""
+        """Return the response, None for 404. Raises PlacementUnavailable for any other failure."""
         response = self._request(path, {"OpenStack-API-Version": f"{SERVICE} {self.version}"})
         return None if response.status_code == NOT_FOUND else response
 
     def document(self, path: str) -> Any:
-        """Return the document at a path that always exists; raises PlacementUnavailable."""
+        """Return the document at a path that always exists. Raises PlacementUnavailable."""
         response = self.get(path)
         if response is None:
             raise PlacementUnavailable(f"GET {path} returned 404")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of another Placement over HTTP: each record is consistent, but not all are of one moment."""
+"""Reader of another Placement over HTTP.
+
+Each record is consistent, but the records are of different times.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +19,7 @@ from scheduler_svc.store.providers.changes import ImportProvider
 
 THREADS = 8
 READS = 10  # attempts to read a provider that keeps changing
-NO_TYPE = "unknown"  # type that Placement shows for consumers without one
+NO_TYPE = "unknown"  # Placement's name for the type of consumers without a type
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -25,8 +28,8 @@ S = TypeVar("S")
 class HttpReader:
     """Reader of another Placement.
 
-    A provider whose generation changes meanwhile is read again, and after READS attempts counts as ``unread``. Its
-    consumers' allocations, which depend on their own generations, are read nevertheless.
+    A provider whose generation changes during a read is read again, and listed as ``unread`` after READS attempts. The
+    allocations of its consumers are read nevertheless, because they depend on the consumers' generations.
     """
 
     def __init__(self, client: PlacementClient, progress: Callable[[str, int, int], None] | None = None) -> None:
@@ -49,13 +52,13 @@ class HttpReader:
     def _providers(
         self, threads: ThreadPoolExecutor, listed: list[dict[str, Any]]
     ) -> tuple[dict[str, ImportProvider], dict[str, str], set[str]]:
-        """Return the providers, the reasons of unread ones, and the consumers of both."""
+        """Return (providers, {UUID: reason} of unread providers, consumers of both)."""
         providers: dict[str, ImportProvider] = {}
         unread: dict[str, str] = {}
         holders: set[str] = set()
         for entry, read in zip(listed, self._each(threads, "read providers", self._provider, listed), strict=True):
             if read is None:
-                continue  # deleted since it was listed
+                continue  # deleted after the list was read
             record, consumers = read
             holders |= consumers
             if record is None:
@@ -65,7 +68,10 @@ class HttpReader:
         return providers, unread, holders
 
     def _provider(self, entry: Mapping[str, Any]) -> tuple[ImportProvider | None, frozenset[str]] | None:
-        """Return a listed provider (None if it changed during every read) and its consumers; None if it was deleted."""
+        """Return (provider, its consumers), or None if it was deleted.
+
+        The provider is None if it changed during every read.
+        """
         consumers: frozenset[str] = frozenset()
         for _ in range(READS):
             path = f"/resource_providers/{entry['uuid']}"
@@ -98,7 +104,7 @@ class HttpReader:
         response = self._client.get(f"/allocations/{uuid}")
         document = {} if response is None else response.json()
         if response is None or not document.get("allocations"):
-            return None  # it ended since its provider was read
+            return None  # ended after its provider was read
         consumer_type = document.get("consumer_type", NO_TYPE)
         return ConsumerImport(
             uuid,
@@ -125,6 +131,6 @@ class HttpReader:
 
 
 def _modified(response: Response) -> int:
-    """Return the modification time in ms, to the second; 0 if unknown."""
+    """Return the time of the last change in ms, exact to the second; 0 if unknown."""
     text = response.headers.get("last-modified")
     return 0 if text is None else int(parsedate_to_datetime(text).timestamp() * 1000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a Placement database, with only the columns that are read or written."""
+"""Tables of a Placement database, with the columns that copies read or write."""
 
 from sqlalchemy import Column, DateTime, Float, ForeignKey, Integer, MetaData, String, Table
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of gantt-placement-import, and its complete report in a file."""
+"""Output of gantt-placement-import at the terminal, and its full report in a file."""
 
 import sys
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-MAX_SHOWN = 20  # lines of a list at the terminal; the file has all
+MAX_SHOWN = 20  # lines of a list at the terminal; the file has all lines
 
 
 class Report:
@@ -23,7 +23,7 @@ class Report:
         self._write(text)
 
     def listing(self, title: str, items: Iterable[object]) -> int:
-        """Print a title with the number of items and the first ones; return the number."""
+        """Print a title with the number of items, and the first items; return the number."""
         lines = [str(item) for item in items]
         if not lines:
             return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access to the other Placement."""
+"""Access to the other Placement, by URL or configuration file."""
 
 import os
 from pathlib import Path
@@ -15,14 +15,15 @@ from scheduler_svc.placement.migration.http_reader import HttpReader
 
 
 def open_database(source: str) -> PlacementDatabase:
-    """Open the database at ``source``, a URL or the path of a placement.conf; raises PlacementUnavailable."""
+    """Open the database at ``source``: a URL, or the path of a placement.conf. Raises PlacementUnavailable."""
     return PlacementDatabase(database_url(source))
 
 
 def open_source(source: str, progress: Progress) -> DatabaseReader | HttpReader:
-    """Return a reader of the Placement at ``source``; raises PlacementUnavailable.
+    """Return a reader of the Placement at ``source``. Raises PlacementUnavailable.
 
-    ``source`` is a database, or an HTTP URL with the OpenStack client's environment variables.
+    ``source`` is an HTTP URL, for which the OpenStack client's environment variables have the credentials; a database
+    URL; or the path of a placement.conf.
     """
     if source.startswith(("http://", "https://")):
         return HttpReader(PlacementClient(source, credentials(source, os.environ)), progress)
@@ -30,7 +31,7 @@ def open_source(source: str, progress: Progress) -> DatabaseReader | HttpReader:
 
 
 def database_url(source: str) -> str:
-    """Return a database URL, which may be configured in the file ``source``; raises PlacementUnavailable."""
+    """Return the database URL: ``source``, or the one in the file ``source``. Raises PlacementUnavailable."""
     if "://" in source:
         return source
     if not Path(source).is_file():

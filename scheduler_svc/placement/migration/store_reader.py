@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of the Placement API's contents in gantt's store."""
+"""Reader of the Placement API's records in gantt's store."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -20,7 +20,7 @@ NO_PROVIDER = names.api_provider("none")
 
 
 class StoreReader:
-    """Reader of a partition: each record is consistent, but not all are of one moment.
+    """Reader of a partition. Each record is consistent, but the records are of different times.
 
     With ``overwrite`` no record is protected from imports.
     """
@@ -30,7 +30,7 @@ class StoreReader:
         self._overwrite = overwrite
 
     def read(self) -> PlacementDump:
-        """Return all records; raises StoreUnavailable."""
+        """Read all records. Raises StoreUnavailable."""
         base = self._store.read_generations([NO_PROVIDER])[NO_PROVIDER]
         protected: set[str] = set()
         providers = {record.provider: record for record in self._providers(base, protected)}
@@ -68,7 +68,10 @@ class StoreReader:
 
 
 def _names_in_use(providers: Iterable[ImportProvider]) -> dict[tuple[CustomNameKind, str], int]:
-    """Return the custom names of providers, which may exist without having been created by a client."""
+    """Return {(kind, custom name): change time in ms} of the names that providers have.
+
+    A name may exist in this way without having been created by a client.
+    """
     names_in_use = {}
     for record in providers:
         for kind, parts in ((CustomNameKind.TRAIT, record.traits), (CustomNameKind.RESOURCE_CLASS, record.inventories)):
@@ -98,5 +101,5 @@ def _consumer_record(claim: Claim, base: int) -> ConsumerImport:
 
 
 def uuid_of(provider: str) -> str:
-    """Return the UUID of an API provider; an agent's provider keeps its id."""
+    """Return an API provider's UUID; an agent's provider keeps its id."""
     return provider.removeprefix(names.api_provider(""))

@@ -16,7 +16,7 @@ from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import DeleteProvider, ImportProvider, Refusal, RefusalKind
 from scheduler_svc.store.providers.checks import MAX_IMPORTS
 
-MARK = {"imported": True}  # marks the document of a name that an import created
+MARK = {"imported": True}  # in the document of a name that an import created
 RETIREMENTS = 5  # attempts to delete a name while providers change
 REASONS: Mapping[RefusalKind, str] = {
     RefusalKind.NAME: "its name belongs to {provider}",
@@ -33,9 +33,9 @@ _INVALID = (errors.InvalidRequest, errors.InvalidName)
 
 
 class StoreWriter(Writer):
-    """Writer to a partition by import verbs, which replace only imported records unless ``overwrite``."""
+    """Writer to a partition with import verbs, which replace only imported records unless ``overwrite``."""
 
-    threads = 2  # one prepares a batch while the store writes another
+    threads = 2  # one thread prepares a batch while the store writes the other's
 
     def __init__(self, store: Store, *, overwrite: bool = False) -> None:
         self._store = store
@@ -45,7 +45,7 @@ class StoreWriter(Writer):
         try:
             self._store.put_state(kind, name, 0, {"changed_ms": changed_ms, **MARK})
         except errors.VersionConflict:
-            return  # a client created it
+            return  # a client created the name
 
     def delete_name(self, kind: CustomNameKind, name: str) -> bool:
         try:
@@ -89,12 +89,12 @@ class StoreWriter(Writer):
 
 
 class StoreRehearsal(StoreWriter):
-    """Dry run that writes nothing and refuses what the store would refuse regardless of its contents."""
+    """Dry run: writes nothing, and refuses only records that the store refuses whatever it contains."""
 
     threads = 1
 
     def __init__(self, store: Store, taken_names: Collection[str]) -> None:
-        """``taken_names``: Names of agents' providers."""
+        """``taken_names``: names of agents' providers."""
         super().__init__(store)
         self._names = taken_names
 
@@ -132,7 +132,7 @@ def consumer_import(record: ConsumerImport) -> ConsumerImport:
 
 
 def _put(imports: Sequence[Record], size: int, write: Callable[[Sequence[Record]], Refusals]) -> Refusals:
-    """Write imports in batches; split a batch until an invalid import is alone."""
+    """Write imports in batches; split a batch with an invalid import until that import is alone."""
     refusals: Refusals = {}
     for batch in paging.batches(imports, size):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies between another Placement and gantt: once, repeatedly, as a rehearsal, or comparison only."""
+"""Copies between another Placement and gantt: single, repeated, or rehearsed; or a comparison only."""
 
 import threading
 import time
@@ -13,14 +13,14 @@ from scheduler_svc.placement.migration.failures import CopyRefused
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.writer import Writer
 
-Read = Callable[[], PlacementDump]  # returns the contents of one side
+Read = Callable[[], PlacementDump]  # returns the records of one side
 
 
 class Switchover:
-    """Copies from a source to a target through ``writer``; methods return whether all went well.
+    """Copier from a source to a target through ``writer``; methods return whether nothing was refused or differs.
 
-    Copies raise CopyRefused if the source has no providers, which is wrong or emptied, or if clients wrote to the
-    target, unless ``beside_clients``: an import would revive consumers that they ended.
+    Copies raise CopyRefused if the source has no providers, since it is then the wrong one or was emptied; and if
+    clients wrote to the target, unless ``beside_clients``, since an import revives the consumers that they ended.
     """
 
     def __init__(
@@ -38,8 +38,11 @@ class Switchover:
         return self.follow(once, 0)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
-        """Copy until ``stopping`` and once more; ``until_equal``: until a pass without writes and unread providers."""
-        # Here and below: a garbage collection would repeatedly search millions of records, which form no cycles.
+        """Copy at intervals until ``stopping`` is set, then once more.
+
+        With ``until_equal``, also end after a pass that wrote nothing and read all providers.
+        """
+        # Here and below: garbage collections would repeatedly scan millions of records, which form no cycles.
         with collection_suspended():
             target, number = self._read_unchanged_target(), 0
         while True:

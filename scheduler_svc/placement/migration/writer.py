@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writer interface of a copy."""
+"""Interface of a copy's writers."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,11 +8,11 @@ from scheduler_svc.placement.migration.dump import CustomNameKind
 from scheduler_svc.store.allocations import ConsumerImport
 from scheduler_svc.store.providers.changes import ImportProvider
 
-Refusals = dict[str, str]  # reasons by UUID of the unwritten record
+Refusals = dict[str, str]  # {UUID of an unwritten record: reason}
 
 
 class Writer(Protocol):
-    """Writer of whole records that returns refusals as text; at most ``threads`` threads write consumers."""
+    """Writer of whole records that returns refusals as text; at most ``threads`` threads may write consumers."""
 
     threads: int
 
@@ -20,13 +20,13 @@ class Writer(Protocol):
         """Create a custom name."""
 
     def delete_name(self, kind: CustomNameKind, name: str) -> bool:
-        """Delete an unused custom name if an earlier copy created it; return whether it is deleted."""
+        """Delete an unused custom name that an earlier copy created; return whether it is deleted."""
 
     def put_providers(self, records: Sequence[ImportProvider]) -> Refusals:
-        """Create or replace providers, none of which is an ancestor of another."""
+        """Create or replace providers; none of them is another's ancestor."""
 
     def delete_provider(self, uuid: str) -> str | None:
-        """Delete a provider without children and allocations; return the refusal, if any."""
+        """Delete a provider that has neither children nor allocations; return the refusal, if any."""
 
     def put_consumers(self, records: Sequence[ConsumerImport]) -> Refusals:
-        """Replace consumers' allocations; consumers without allocations end."""
+        """Replace the consumers' allocations, and end the consumers that get none."""
