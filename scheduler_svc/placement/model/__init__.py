@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenStack Placement's model on the store, without HTTP: providers, inventories, traits and aggregates by uuid."""
+"""OpenStack Placement's model on the store, without HTTP: providers and allocations by UUID."""

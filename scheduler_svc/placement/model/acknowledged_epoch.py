@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record of the epoch up to which Placement API clients lost nothing, to warn operators of later losses.
+"""Record of the epoch that an operator acknowledged, to warn of later losses.
 
-An epoch begins when a store may have forgotten acknowledged writes. Agents audit their guests, but nobody audits what
-API clients stored: until an operator acknowledges the epoch, something may be missing.
+A new epoch begins when a store may have forgotten acknowledged writes. Agents audit their guests, but nobody audits the
+writes of API clients: some may be missing until an operator acknowledges the epoch.
 """
 
 from rpcapi import errors
@@ -11,17 +11,18 @@ from scheduler_svc.store.interface import Store
 
 NAMESPACE = "placement"
 NEVER = 0
-_ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # has the generation of any new provider
+_ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # its generation is that of any new provider
 
 
 def record_first(store: Store, partition: str, epoch: int) -> None:
     """Record the epoch in which the API is first served, unless there is a record.
 
-    The record may be among forgotten writes if a later epoch began. Raises StoreUnavailable.
+    In a later epoch than the store's first it records NEVER: the store may have forgotten an earlier record. Raises
+    StoreUnavailable.
     """
     if not store.find_state(NAMESPACE, partition)[0]:
         is_first_epoch = store.read_generations([_ABSENT])[_ABSENT] == 0
         try:
             store.put_state(NAMESPACE, partition, 0, {"acknowledged_epoch": epoch if is_first_epoch else NEVER})
         except errors.VersionConflict:
-            return  # another process was first
+            return  # another process recorded it

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of traits and resource classes: standard ones, and custom ones of this deployment.
+"""Names of traits and resource classes: standard names, and custom names of this deployment.
 
-A custom name exists if a client created it or a provider has it: agents report names without creating them.
+A custom name exists if a client created it or a provider has it, because agents report names without creating them.
 """
 
 import time
@@ -22,7 +22,7 @@ from scheduler_svc.store import paging
 from scheduler_svc.store.interface import Store
 
 CUSTOM = "CUSTOM_"
-MAX_LOOKS = 5  # at all providers, before a name is deleted
+MAX_LOOKS = 5  # attempts to delete a name while providers change
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ _RANKS = {name: rank for rank, name in enumerate(RESOURCE_CLASSES.standard)}
 
 
 def standard_first(resource_classes: Iterable[str]) -> list[str]:
-    """Return resource classes in Placement's order: standard ones by number, then custom ones by name."""
+    """Sort resource classes in Placement's order: standard ones by number, then custom ones by name."""
     return sorted(resource_classes, key=lambda name: (_RANKS.get(name, len(_RANKS)), name))
 
 
 class Catalogue:
-    """Creates, finds and deletes names."""
+    """Catalogue of trait and resource class names, which finds, creates and deletes them."""
 
     def __init__(self, store: Store, directory: ProviderDirectory, freshness: Freshness) -> None:
         self._store = store
@@ -56,7 +56,7 @@ class Catalogue:
         self._freshness = freshness
 
     def names(self, kind: NameKind) -> list[str]:
-        """Return all names: standard ones in their order, then custom ones, sorted."""
+        """Return all names: standard names in their order, then custom names sorted."""
         created = paging.entries(partial(self._store.list_state, kind.namespace))
         custom = {name for name, _, _ in created} | self.names_in_use(kind)
         return [*kind.standard, *sorted(custom.difference(kind.standard))]
@@ -66,7 +66,10 @@ class Catalogue:
         return self._directory.names_in_use(kind.in_use)
 
     def find(self, kind: NameKind, name: str) -> int | None:
-        """Return the creation time of a name in ms (now if it is not recorded), or None if the name does not exist."""
+        """Return a name's creation time in ms, None for an unknown name.
+
+        The time is now if none is recorded.
+        """
         document = self._document(kind, name)
         if document is not None and "changed_ms" in document:
             return int(document["changed_ms"])
@@ -75,14 +78,14 @@ class Catalogue:
         return _now_ms() if is_known else None
 
     def require(self, kind: NameKind, name: str) -> int:
-        """Like ``find``, but raises Problem 404 for an unknown name."""
+        """Return a name's creation time like ``find``. Raises Problem 404 for an unknown name."""
         created = self.find(kind, name)
         if created is None:
             raise not_found(f"No such {kind.noun} {name}.")
         return created
 
     def create(self, kind: NameKind, name: str) -> bool:
-        """Create a well-formed custom name; return False if a client created it before."""
+        """Create a well-formed custom name; return False if a client has created it before."""
         if self._document(kind, name) is not None:
             return False
         try:
@@ -94,7 +97,7 @@ class Catalogue:
     def delete(self, kind: NameKind, name: str) -> bool:
         """Delete a custom name; return False if a provider has it.
 
-        Raises StoreUnavailable if providers change during every check.
+        Raises StoreUnavailable if providers change during every attempt.
         """
         for _ in range(MAX_LOOKS):
             position = self._freshness.require()
@@ -105,7 +108,7 @@ class Catalogue:
         raise errors.StoreUnavailable(why=f"providers changed during each of {MAX_LOOKS} searches for {name}; retry")
 
     def check(self, kind: NameKind, names: Iterable[str], failure: str = "") -> None:
-        """Raise Problem 400, which begins with ``failure``, if one of the names does not exist."""
+        """Raise Problem 400 if a name does not exist; its message begins with ``failure``."""
         custom = set(names).difference(kind.standard)
         if custom:
             custom -= self.names_in_use(kind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of consumers, with providers by UUID."""
+"""Allocations of consumers; requests name providers by UUID."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ _REASONS = {
 
 
 class Consumers:
-    """Reader and writer of consumers' allocations. Changes name providers by UUID."""
+    """Reader and writer of consumers' allocations. Requests name providers by UUID."""
 
     def __init__(self, store: ReshapingStore, directory: ProviderDirectory, catalogue: Catalogue) -> None:
         self.store = store
@@ -33,14 +33,14 @@ class Consumers:
         self.catalogue = catalogue
 
     def find(self, consumer: str) -> Claim | None:
-        """Return a consumer's claim; None if it has no allocations."""
+        """Return a consumer's claim, None without allocations."""
         return self.store.read_allocations([consumer]).get(consumer)
 
     def of_provider(self, provider: str) -> Iterator[Claim]:
         return paging.entries(partial(self.store.list_holders, provider))
 
     def replace(self, requests: Sequence[AllocationChange]) -> None:
-        """Replace the allocations of all these consumers, or of none; raises Problem."""
+        """Replace the allocations of all these consumers, or of none. Raises Problem."""
         refusal = self.apply(requests, self.store.allocate)
         if refusal is not None:
             raise refused_allocation(refusal)
@@ -48,9 +48,10 @@ class Consumers:
     def apply(
         self, requests: Sequence[AllocationChange], write: Callable[[list[AllocationChange]], Refusal | None]
     ) -> Refusal | None:
-        """Return the answer of ``write``; raises Problem for unknown classes and malformed UUIDs.
+        """Pass the changes to ``write`` and return its answer.
 
-        Calls ``write`` again if a provider is missing and agents have reported providers since.
+        Calls ``write`` again if it misses a provider and agents have reported providers since. Raises Problem for an
+        unknown class or malformed UUID.
         """
         with self.generations_first(requests):
             changes = self._changes(requests)
@@ -58,13 +59,13 @@ class Consumers:
         if refusal is None or refusal.kind is not RefusalKind.PROVIDER or not refusal.consumer:
             return refusal
         self.directory.learn_agents()
-        # Another thread may have learned the provider meanwhile.
+        # Another thread may have learned the provider meanwhile, so compare the changes, not the directory.
         learned = self._changes(requests)
         return refusal if learned == changes else write(learned)
 
     @contextlib.contextmanager
     def generations_first(self, requests: Sequence[AllocationChange]) -> Iterator[None]:
-        """Let an outdated consumer generation take precedence over other Problems, as in Placement."""
+        """Raise a Problem for an outdated consumer generation instead of the block's Problem, like Placement."""
         try:
             yield
         except Problem:
@@ -110,7 +111,7 @@ def refused_allocation(refusal: Refusal) -> Problem:
             expected, sent = (
                 "null" if generation is None else generation for generation in (refusal.actual, refusal.expected)
             )
-            # Nova searches for the first three words.
+            # Nova searches for the first three words of this message.
             return conflict(f"consumer generation conflict - expected {expected} but got {sent}", CONCURRENT_UPDATE)
         case RefusalKind.OWNER:
             return conflict(

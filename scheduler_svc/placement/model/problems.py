@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refused requests of the Placement API."""
+"""Problems: refused requests of the Placement API."""
 
 UNDEFINED = "placement.undefined_code"
 CONCURRENT_UPDATE = "placement.concurrent_update"
@@ -14,10 +14,12 @@ PROVIDER_HAS_CHILDREN = "placement.resource_provider.cannot_delete_parent"
 
 
 class Problem(Exception):
-    """A request that is answered with an error and changed nothing.
+    """Refused request, which is answered with an error and changed nothing.
 
-    ``status`` is the HTTP status, ``detail`` the message, and ``code`` is compared by clients
-    (https://docs.openstack.org/api-ref/placement/#error-codes).
+    Attributes:
+        status: HTTP status.
+        detail: Message.
+        code: Error code that clients compare: https://docs.openstack.org/api-ref/placement/#error-codes
     """
 
     def __init__(self, status: int, detail: str, code: str = UNDEFINED) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Problems shared by several operations on providers."""
+"""Problems common to several operations on providers."""
 
 from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, conflict, not_found
 from scheduler_svc.store.providers.changes import ProviderState, Refusal, RefusalKind
@@ -12,7 +12,10 @@ def no_provider(uuid: str) -> Problem:
 
 
 def owned_by_agent(uuid: str) -> Problem:
-    """Return the problem of a change reserved for the provider's agent; clients may retry after a refresh."""
+    """Return the problem of a change that only the provider's agent may make.
+
+    The code makes clients retry with refreshed data.
+    """
     return conflict(
         f"Resource provider {uuid} is reported by a compute agent, and only the agent may change this.",
         CONCURRENT_UPDATE,
@@ -20,13 +23,16 @@ def owned_by_agent(uuid: str) -> Problem:
 
 
 def check_generation(provider: ProviderState, sent: int, stale: str) -> None:
-    """Raise Problem 409 with text ``stale`` for an outdated generation, before any other error."""
+    """Raise Problem 409 with message ``stale`` for an outdated generation. Call it before all other checks."""
     if sent != provider.generation:
         raise conflict(stale, CONCURRENT_UPDATE)
 
 
 def refused_change(refusal: Refusal, uuid: str, stale: str = STALE) -> Problem:
-    """Return the problem of a refusal common to all changes; ``stale`` is the text for an outdated generation."""
+    """Return the problem of a refusal that any change can get.
+
+    ``stale`` is the message for an outdated generation. Raises ValueError for other refusals.
+    """
     match refusal.kind:
         case RefusalKind.PROVIDER:
             return no_provider(uuid)

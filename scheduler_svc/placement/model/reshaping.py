@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint replacement of inventories and allocations, with providers by UUID."""
+"""Joint replacement of inventories and allocations; requests name providers by UUID."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.providers.changes import ProviderState, Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.providers.reshaping import MAX_RESHAPED
 
-InventoriesByProvider = Mapping[str, Mapping[str, Inventory]]  # by UUID and resource class
+InventoriesByProvider = Mapping[str, Mapping[str, Inventory]]  # {provider UUID: {resource class: inventory}}
 
 
 def reshape(
@@ -31,10 +31,10 @@ def reshape(
     read_inventories: Callable[[], InventoriesByProvider],
     requests: Sequence[AllocationChange],
 ) -> None:
-    """Replace all inventories of these providers and the allocations of ``requests``, or nothing; raises Problem.
+    """Replace all inventories of these providers and the allocations of ``requests``, or nothing. Raises Problem.
 
-    As in Placement, the client's ``generations``, by provider UUID, and the consumers' are compared before
-    ``read_inventories`` raises errors in the inventories.
+    Like Placement, compare the client's ``generations`` {provider UUID: generation} and the consumers' before
+    ``read_inventories`` may raise errors of the inventories.
     """
     if len(generations) > MAX_RESHAPED:
         raise bad_request(f"a request may contain at most {MAX_RESHAPED} providers, got {len(generations)}; split it")

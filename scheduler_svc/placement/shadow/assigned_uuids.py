@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UUIDs that a Placement assigns to providers created without one, which gantt must use too."""
+"""UUIDs that the other Placement assigns to new providers; gantt must use the same."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ PROVIDERS = "/resource_providers"
 
 
 def with_assigned_uuid(request: SentRequest, answer: ProxiedResponse) -> SentRequest:
-    """Return the request for gantt: creations of providers get the UUID named in the answer."""
+    """Return the request for gantt; the creation of a provider gets the UUID from the answer."""
     if request.method != "POST" or route_of(request.target) != PROVIDERS:
         return request
     assigned = _uuid_of(answer.headers)

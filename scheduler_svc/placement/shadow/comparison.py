@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of two servers' answers to the same request, regardless of order in lists."""
+"""Comparison of two servers' answers to the same request, regardless of the order in lists."""
 
 import json
 import urllib.parse
@@ -9,13 +9,14 @@ from scheduler_svc.placement.shadow.exchanges import ProxiedResponse, SentReques
 
 CANDIDATES = "/allocation_candidates"
 REQUESTS = "allocation_requests"
-MAX_TEXT = 300  # characters of a difference
+MAX_TEXT = 300  # characters quoted of a body or value
 
 
 def difference(request: SentRequest, expected: ProxiedResponse, actual: ProxiedResponse) -> str | None:
-    """Return how ``actual`` differs from ``expected``, or None, by status and, for a successful read, document.
+    """Return how ``actual`` differs from ``expected``, None if it does not.
 
-    Texts of errors may differ, and limited candidates are compared by number only.
+    Compares the status and, of successful reads, the document, but not the messages of errors. Of candidates cut off by
+    a limit, it compares only the number.
     """
     if expected.status != actual.status:
         return f"it answered {expected.status}, gantt {actual.status}: {_text(actual.body)}"
@@ -31,7 +32,7 @@ def difference(request: SentRequest, expected: ProxiedResponse, actual: ProxiedR
 
 
 def _document(body: bytes) -> Any:
-    """Return the JSON document with all lists in canonical order; text if it is no JSON."""
+    """Parse a JSON document and sort its lists; return other bodies as text."""
     try:
         return _ordered(json.loads(body))
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Persistent connections to the two servers, with TLS for https URLs and reconnects."""
+"""Persistent connections to both servers, with reconnects, and TLS for https URLs."""
 
 import ssl
 from collections.abc import Callable
@@ -14,11 +14,14 @@ ContextSource = Callable[[], ssl.SSLContext]
 
 
 class _NotSent(ProtocolError):
-    """Raised when a connection broke before the request's header was written: no server has executed it."""
+    """Raised when a connection breaks before the request's header is written.
+
+    No server has executed the request.
+    """
 
 
 class _HeaderWriter:
-    """Connection that distinguishes an unwritten header from a missing answer."""
+    """Connection that tells an unwritten header from a missing answer."""
 
     def endheaders(self, *arguments: Any, **options: Any) -> None:
         try:
@@ -44,14 +47,14 @@ class _HttpsPool(urllib3.HTTPSConnectionPool):
 
 
 class HttpServerAt:
-    """Thread-safe server at a URL; keeps ``connections`` open.
+    """Server at a URL, with up to ``connections`` kept open. Thread-safe.
 
-    If a connection breaks before the answer begins, a request that is safe or was not sent at all is sent again:
-    servers close idle connections, even with a request on its way.
+    If a connection breaks before the answer begins, a request is sent again if it is safe or its header was not
+    written: servers close idle connections, even with a request on its way.
     """
 
     def __init__(self, url: str, timeout_s: float, connections: int, load_context: ContextSource | None = None) -> None:
-        """``load_context`` returns the TLS context for https, by default with the system's CAs."""
+        """``load_context`` returns the TLS context for https. Default: one with the system's CAs."""
         self._url = url.rstrip("/")
         self._parsed = urllib3.util.parse_url(self._url)
         self._timeout = urllib3.Timeout(timeout_s)
@@ -60,7 +63,7 @@ class HttpServerAt:
         self.reset()
 
     def reset(self) -> None:
-        """Use new connections with the current certificates from now on; raises BadConfiguration."""
+        """Open new connections, with the current certificates, for later requests. Raises BadConfiguration."""
         self._context = self._load_context() if self._parsed.scheme == "https" else None
         self._pool = self._make_pool(self._connections)
 
@@ -80,7 +83,7 @@ class HttpServerAt:
             return self._send_by(self._pool, request)
         except ProtocolError as error:
             if request.is_write and not isinstance(error, _NotSent):
-                raise  # it may have been executed
+                raise  # the server may have executed the request
         return self._send_by(self._make_pool(1), request)
 
     def _send_by(self, pool: urllib3.HTTPConnectionPool, request: SentRequest) -> urllib3.BaseHTTPResponse:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests and their answers."""
+"""Requests and their answers, as the proxy forwards them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
-FIRST_ERROR = 400  # HTTP status
+FIRST_ERROR = 400  # smallest HTTP status of an error
 
-# Hop-by-hop headers, and headers about the coding of bodies, which are compared.
+# Hop-by-hop headers, and headers about the encoding of bodies: the shadow compares plain bodies.
 _NOT_FORWARDED = frozenset(
     (
         "connection",
@@ -27,7 +27,7 @@ _NOT_FORWARDED = frozenset(
 
 
 def end_to_end(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the headers that a proxy forwards: neither hop-by-hop headers nor those named in Connection.
+    """Return the headers that a proxy forwards: neither hop-by-hop headers, nor headers named in Connection.
 
     https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
     """
@@ -39,7 +39,7 @@ def end_to_end(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 class NotAnswered(Exception):
-    """Raised when a server did not answer; it may or may not have applied the request."""
+    """Raised when a server did not answer; whether it applied the request is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mirror: repeats another Placement's exchanges on gantt, in order, and compares the answers."""
+"""Mirror that repeats another Placement's exchanges on gantt, in order, and compares the answers."""
 
 import collections
 import threading
@@ -19,39 +19,37 @@ from scheduler_svc.shadow_report import ShadowReport
 LOG = log.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
-IDLE_SECONDS = 60.0  # longest wait before it checks for exchanges without a wake-up
+IDLE_SECONDS = 60.0  # longest wait without a wake-up
 UNAVAILABLE = (502, 503, 504)
 UNAUTHORIZED = 401
-MAX_WAITING_BYTES = 256 << 20  # of bodies
-SHARE_OF_READS = 0.5  # of both limits; the rest is reserved for writes, without which gantt would diverge
+MAX_WAITING_BYTES = 256 << 20  # bytes of waiting bodies
+SHARE_OF_READS = 0.5  # of both limits; the rest is for writes, without which gantt would diverge
 
-Exchange = tuple[SentRequest, ProxiedResponse]  # request to the other Placement, and its response
+Exchange = tuple[SentRequest, ProxiedResponse]  # request to the other Placement, and its answer
 
 
 class MirrorOutcome(StrEnum):
-    EQUAL = "equal"  # gantt gives the same answer
+    EQUAL = "equal"  # gantt gave the same answer
     DIFFERENT = "different"
-    GANTT_REFUSED = "gantt_refused"  # a write acknowledged by the other Placement
-    REFUSED = "refused"  # a write refused by the other Placement; gantt does not get it
-    UNAUTHENTICATED = "unauthenticated"  # gantt does not accept the token, or no longer
-    UNCERTAIN = "uncertain"  # a write without an answer of the other Placement, which may or may not have applied it
-    OVERLAPPED = (
-        "overlapped"  # a read concurrent with a write: its answer may precede or follow the write; not compared
-    )
-    DROPPED = "dropped"  # gantt was too slow, or away, for too many requests
-    FAILED = "failed"  # a read without an answer of gantt, or a failure of the proxy
+    GANTT_REFUSED = "gantt_refused"  # gantt refused a write that the other Placement acknowledged
+    REFUSED = "refused"  # the other Placement refused the write, so gantt does not get it
+    UNAUTHENTICATED = "unauthenticated"  # gantt does not accept the token, which may have expired meanwhile
+    UNCERTAIN = "uncertain"  # the other Placement did not answer, so whether it applied a write is unknown
+    OVERLAPPED = "overlapped"  # a read during a write may show the state before or after it, so it is not compared
+    DROPPED = "dropped"  # too many exchanges wait for a slow or absent gantt, or the mirror stopped
+    FAILED = "failed"  # gantt did not answer a read, or the mirror failed
 
 
-# Results of writes after which gantt may lack data of the other Placement.
+# Outcomes of writes after which gantt may lack data of the other Placement.
 DIVERGING = (MirrorOutcome.UNCERTAIN, MirrorOutcome.DROPPED, MirrorOutcome.FAILED, MirrorOutcome.UNAUTHENTICATED)
 
 
 class Mirror(BackgroundLoop):
     """Thread that sends each exchange to ``gantt`` after the other Placement has answered it.
 
-    At most ``max_waiting`` exchanges wait, with bodies of at most ``max_bytes``; reads get a share of both. Only writes
-    are repeated until gantt can take them. A stop lets the current exchange finish; waiting ones are dropped and
-    counted.
+    At most ``max_waiting`` exchanges wait, with bodies of at most ``max_bytes``; reads may use a share of both. Only
+    writes are repeated until gantt takes them. A stop finishes the current exchange and drops and counts those that
+    wait.
     """
 
     def __init__(
@@ -75,7 +73,7 @@ class Mirror(BackgroundLoop):
         self._is_sending = False
 
     def begin(self, request: SentRequest) -> int | None:
-        """Note that a request is sent to the other Placement; return the ``began`` argument of ``end``."""
+        """Note that a request goes to the other Placement; return argument ``began`` of ``end``."""
         with self._changed:
             if request.is_write:
                 self._writes_begun += 1
@@ -84,7 +82,7 @@ class Mirror(BackgroundLoop):
             return None if self._writes_open else self._writes_begun
 
     def end(self, request: SentRequest, began: int | None, answer: ProxiedResponse | None) -> None:
-        """Queue a finished exchange without blocking; ``answer`` None: there was none."""
+        """Queue a finished exchange without blocking; ``answer`` is None if the other Placement did not answer."""
         with self._changed:
             self._writes_open -= request.is_write
             if self._is_comparable(request, began, answer) and answer is not None:
@@ -102,12 +100,12 @@ class Mirror(BackgroundLoop):
         self._count(request, outcome)
 
     def drain(self, seconds: float) -> bool:
-        """Wait until the queue is empty; return whether it was within ``seconds``."""
+        """Wait up to ``seconds`` until the queue is empty; return whether it is."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._is_sending, seconds)
 
     def _is_comparable(self, request: SentRequest, began: int | None, answer: ProxiedResponse | None) -> bool:
-        """Return whether gantt gets the request: a successful write, or a read without a concurrent write."""
+        """Return whether gantt gets the request: a successful write, or a read without concurrent writes."""
         if answer is None:
             return False
         return not answer.is_error if request.is_write else began == self._writes_begun

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WSGI application that forwards each request to another Placement and returns its answer unchanged."""
+"""WSGI application that forwards each request to another Placement and returns the answer unchanged."""
 
 import http.client
 import string
@@ -58,9 +58,9 @@ def _request(environ: dict[str, Any]) -> SentRequest:
 
 
 def _target(environ: dict[str, Any]) -> str:
-    """Return path and query string in the client's percent-encoding, if the server keeps it.
+    """Return the path and query string in the client's percent-encoding, if the server keeps it.
 
-    WSGI's own path is decoded: %2F becomes a slash, or, in cheroot, %252F becomes %2F.
+    WSGI's own path is decoded: %2F becomes a slash or, with cheroot, %252F becomes %2F.
     """
     raw: str = environ.get("REQUEST_URI", "")
     if raw.startswith("/"):

@@ -12,7 +12,7 @@ OTHER_METHOD = "other"
 
 _METHODS = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 _CODE = re.compile(r"placement\.[a-z_.]{1,80}")
-ROUTES = (  # with writes
+ROUTES = (  # routes with writes
     "/allocations",
     "/allocations/{consumer}",
     "/reshaper",
@@ -26,13 +26,13 @@ ROUTES = (  # with writes
     "/resource_providers/{uuid}/traits",
     "/traits/{name}",
 )
-# By number of parts and fixed parts, which alternate with variable ones.
+# The key is the number of parts, then the fixed parts, which alternate with variable parts.
 _ROUTES = {(route.count("/"), *route.split("/")[1::2]): route for route in ROUTES}
 _COLLECTIONS = frozenset(route.split("/")[1] for route in ROUTES)
 
 
 class RefusedWrite(NamedTuple):
-    """A refused write; ``route`` has {...} for variable parts, ``code`` is gantt's error code or UNKNOWN."""
+    """Refused write. ``route`` has {...} for variable parts; ``code`` is gantt's error code or UNKNOWN."""
 
     method: str
     route: str

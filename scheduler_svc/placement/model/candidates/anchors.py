@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Anchors: roots of trees that could serve a query, found by column operations."""
+"""Anchors: roots of trees that could serve a query, found by operations on whole columns."""
 
 import hashlib
 from collections import Counter
@@ -21,8 +21,10 @@ from scheduler_svc.placement.model.candidates.request import CandidateRequest
 class Anchors(NamedTuple):
     """Roots to search, in this order.
 
-    ``bare``: Whether the root serves the whole request alone, and no other provider of its tree, or sharing with it,
-    could serve any part. ``any_shares``: Whether there are sharing providers.
+    Attributes:
+        bare: Whether the root can serve the whole request alone, and no other provider in its tree, or that shares with
+            it, could serve a part.
+        any_shares: Whether any provider is a sharing provider.
     """
 
     ids: list[str]
@@ -33,7 +35,7 @@ class Anchors(NamedTuple):
 def find_anchors(view: View, request: CandidateRequest) -> Anchors:
     trees = view.all_trees
     nested = trees.any_other(could_use, request.trees.groups)
-    nested[trees.sharing_rows] = True  # what it serves alone is a candidate of other roots too
+    nested[trees.sharing_rows] = True  # a sharing provider also serves other roots, so it is never bare
     mask = _serves_alone(trees, request.trees)
     if nested.any():
         mask = np.where(nested, _could_serve(trees, request.trees), mask)
@@ -47,7 +49,7 @@ def find_anchors(view: View, request: CandidateRequest) -> Anchors:
 
 
 def total_amounts(request: TreeRequest) -> Mapping[str, int]:
-    """Return the total of each resource class over all groups, which a bare root allocates."""
+    """Return the total of each resource class over all groups: the allocation of a bare root."""
     totals: Counter[str] = Counter()
     for group in request.groups:
         totals.update(group.resources)
@@ -55,7 +57,10 @@ def total_amounts(request: TreeRequest) -> Mapping[str, int]:
 
 
 def _could_serve(trees: TreeColumns, request: TreeRequest) -> Column:
-    """Return a mask of roots that satisfy the root requirements and whose trees could serve each group separately."""
+    """Return a mask of roots whose trees could serve each group separately.
+
+    The roots also meet the requirements on roots.
+    """
     column = trees.hosts.has_all(request.root_required) & trees.hosts.has_none(request.root_forbidden)
     counts: dict[str, tuple[RequestGroup, int]] = {}
     for group in request.groups:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories, usage and traits of providers, read from the table's columns."""
+"""Inventories, usage and traits of providers, read from the host table's columns."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,28 +15,32 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.placement.model.candidates.deadline import Deadline
 from scheduler_svc.store import paging
 
-MAX_ROOTS = 2000  # roots read at a time, so that table updates do not wait long
-NO_INVENTORY = -1  # marker in capacities, which are at least 0
+MAX_ROOTS = 2000  # roots per read, so that updates of the table do not wait long
+NO_INVENTORY = -1  # marker among capacities, which are never negative
 
 
 class Legend(NamedTuple):
-    """Meaning of providers' numbers: resource classes, and the trait of each bit."""
+    """Meaning of providers' numbers: the resource classes, and the trait of each bit."""
 
     classes: tuple[str, ...]
     traits: tuple[str, ...]
 
     def trait_names(self, words: Iterable[int]) -> list[str]:
-        """Return a provider's traits from its words, sorted, custom ones last."""
+        """Return a provider's traits from its words: sorted, custom traits last."""
         return sorted(names_in(self.traits, words), key=lambda name: (name.startswith("CUSTOM_"), name))
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderContents:
-    """Contents of some providers at one moment, one element each.
+    """Contents of several providers at one time, with an element per provider.
 
-    Either all are roots of the table, with None in ``parents``, or all are below roots of one partition. ``rows``: Rows
-    in the columns of roots or of the partition's child providers. ``numbers``: Integers by [number, provider]: capacity
-    per class of the legend (or NO_INVENTORY), usage per class, 64-bit words of traits.
+    All of them are roots, or all are below roots of one partition.
+
+    Attributes:
+        rows: Rows in the columns of roots, or of the partition's child providers.
+        parents: None for roots.
+        numbers: Integers by [number, provider]: capacity per class (or NO_INVENTORY), usage per class, 64-bit words of
+            traits. ``legend`` names the classes and traits.
     """
 
     rows: Rows
@@ -67,7 +71,7 @@ class ProviderContents:
 
     @property
     def trait_words(self) -> list[tuple[int, ...]]:
-        """Words of each provider's traits, for Legend.trait_names."""
+        """Words of each provider's traits, as Legend.trait_names takes them."""
         words = self.numbers[2 * len(self.legend.classes) :].view(np.uint64)
         return list(map(tuple, words.T.tolist()))
 
@@ -75,7 +79,10 @@ class ProviderContents:
 def read_trees(
     table: HostTable, names: Sequence[str], deadline: Deadline
 ) -> tuple[list[ProviderContents], list[ProviderContents]]:
-    """Return the named roots and all providers below them, without deleted ones. Raises Problem 503 if time is over."""
+    """Return the named roots and the providers below them, if they still exist.
+
+    Raises Problem 503 at the deadline.
+    """
     roots: list[ProviderContents] = []
     below: list[ProviderContents] = []
     for batch in paging.batches(names, MAX_ROOTS):
@@ -94,7 +101,7 @@ def _read_roots(view: View, names: Sequence[str]) -> ProviderContents:
 
 
 def _read_below(view: View, roots: Rows) -> Iterator[ProviderContents]:
-    """Yield the providers below these rows, by partition."""
+    """Yield the providers below these rows, partition by partition."""
     column = np.zeros(view.size, np.bool_)
     column[roots] = True
     for forest, providers in view.trees.forests:

@@ -9,15 +9,15 @@ from typing import TypeVar
 from rpcapi.resources.trees.search import StepBudget
 from scheduler_svc.placement.model.problems import Problem
 
-SEARCH_SHARE = 0.5  # of the time, for the search
-REQUESTS_SHARE = 0.8  # of the time, for search and writing of candidates; the rest is for provider summaries
+SEARCH_SHARE = 0.5  # share of the time for the search
+REQUESTS_SHARE = 0.8  # share of the time for searching and writing candidates; the rest is for provider summaries
 STEPS_BETWEEN_CHECKS = 256
 
 T = TypeVar("T")
 
 
 class Deadline:
-    """End of a query's time, ``timeout_s`` after construction; ``clock`` is in seconds."""
+    """Time limit of a query: ``timeout_s`` after construction. ``clock`` returns seconds."""
 
     def __init__(self, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.timeout_s = timeout_s
@@ -25,7 +25,7 @@ class Deadline:
         self._start = clock()
 
     def search_steps(self) -> "TimedSteps":
-        """Return the search's budget, which leaves time to write the results."""
+        """Return the search's step budget, which leaves time to write the results."""
         return TimedSteps(self._clock, self._start + self.timeout_s * SEARCH_SHARE)
 
     def require(self) -> None:
@@ -33,7 +33,7 @@ class Deadline:
             raise self.problem()
 
     def requests_in_time(self, items: Iterable[T], *, may_end: bool) -> Iterator[T]:
-        """Yield candidates for REQUESTS_SHARE of the time; then stop if ``may_end``, else raise Problem 503."""
+        """Yield items for REQUESTS_SHARE of the time; then stop if ``may_end``, or raise Problem 503."""
         for number, item in enumerate(items):
             if number % STEPS_BETWEEN_CHECKS == 0 and self._is_past(REQUESTS_SHARE):
                 if may_end and number:
@@ -53,7 +53,7 @@ class Deadline:
 
 
 class TimedSteps(StepBudget):
-    """Step budget limited by time instead of number."""
+    """Step budget that a time limits instead of a number."""
 
     __slots__ = ("_clock", "_end")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for a query's allocation candidates in the table."""
+"""Search for a query's allocation candidates in the host table."""
 
 import time
 from collections import deque
@@ -17,11 +17,11 @@ from scheduler_svc.placement.model.candidates.request import CandidateList, Cand
 from scheduler_svc.placement.model.freshness import Freshness
 
 MAX_SUSPENDED = 2000  # suspended searches of one query
-READ_TREES = 32  # trees read at a time, so that table updates do not wait long
+READ_TREES = 32  # trees per read, so that updates of the table do not wait long
 
 
 class SearchLimits(NamedTuple):
-    """Maximum number of candidates per query, and its time limit in seconds."""
+    """Maximum number of candidates per query, and its time limit."""
 
     max_candidates: int = 100_000
     timeout_s: float = 10.0
@@ -31,7 +31,7 @@ DEFAULT_LIMITS = SearchLimits()
 
 
 class CandidateFinder:
-    """Searches the trees of this process's copy of the providers."""
+    """Finder of candidates in this process's copy of the provider trees."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class CandidateFinder:
         return Deadline(self._limits.timeout_s, self._clock)
 
     def find(self, request: CandidateRequest, deadline: Deadline) -> CandidateList:
-        """Return the candidates, and the providers of all trees they use.
+        """Return the candidates, and the providers of their trees.
 
-        A search with a limit that takes too long ends with the candidates found. Raises Problem 503 if there are none,
-        without a limit, or if time is over before the providers are read.
+        A search with a limit that takes too long returns the candidates found so far. Raises Problem 503 if there are
+        none, without a limit, or if the deadline passes before the providers are read.
         """
         self._freshness.require()
         max_candidates = self._limits.max_candidates
@@ -74,13 +74,13 @@ class CandidateFinder:
         if not request.nested:
             providers = [part.among(used) for part in providers]
         existing = {name for part in providers for name in part.ids}
-        # Some may have been deleted during the search.
+        # A provider may have been deleted during the search.
         candidates = [candidate for candidate in query.candidates if candidate.allocations.keys() <= existing]
         return CandidateList(bare_roots, candidates, providers)
 
 
 class _Query:
-    """Search for one request, with the candidates so far."""
+    """Search for one request, with the candidates found so far."""
 
     def __init__(
         self, table: HostTable, request: CandidateRequest, limit: int, steps: TimedSteps, *, any_shares: bool
@@ -91,7 +91,7 @@ class _Query:
         self._request = request
         self._limit = limit
         self._steps = steps
-        self._roots: dict[str, str] = {}  # root by non-root provider of searched trees
+        self._roots: dict[str, str] = {}  # {provider of a searched tree: its root}
         self._keys: set[Hashable] = set()
         self._any_shares = any_shares
 
@@ -103,7 +103,7 @@ class _Query:
         return self._roots.get(provider, provider)
 
     def run(self, anchors: Anchors) -> None:
-        """Collect candidates breadth-first: the first of each root before the second of any."""
+        """Collect candidates breadth-first: the first candidate of each root before the second of any."""
         if all(anchors.bare) and self._steps.check():
             self.bare_roots = anchors.ids[: self._limit]
             return
@@ -135,7 +135,7 @@ class _Query:
         return False
 
     def _is_new(self, candidate: AllocationCandidate) -> bool:
-        """Return whether a candidate is not a duplicate from another root, and is within the client's microversion."""
+        """Return whether a candidate repeats no other root's candidate and is allowed in the microversion."""
         if not self._request.nested:
             roots = {self.root_of(name) for name in candidate.allocations}
             if len(roots) < len(candidate.allocations):
@@ -150,7 +150,7 @@ class _Query:
         return True
 
     def _searches(self, anchors: Anchors) -> Iterator[Iterator[AllocationCandidate]]:
-        """Yield the search in each anchor's tree; bare roots are collected at once."""
+        """Yield the search of each anchor's tree, but collect bare roots at once."""
         for start in range(0, len(anchors.ids), READ_TREES):
             if not self._steps.check():
                 return

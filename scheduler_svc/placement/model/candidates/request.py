@@ -10,13 +10,13 @@ from scheduler_svc.placement.model.candidates.contents import ProviderContents
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
-    """Query with providers named by id.
+    """Query for allocation candidates; names providers by id.
 
     Attributes:
         trees: Request groups; ``in_tree`` of a group is the id of a root.
-        limit: Maximum number of candidates; None for the most that a query may get.
+        limit: Maximum number of candidates; None means the server's maximum.
         nested: Whether a candidate may use several providers of one tree.
-        seed: With a limit, determines the order in which roots are searched.
+        seed: Determines the order of searched roots if there is a limit.
     """
 
     trees: TreeRequest
@@ -27,10 +27,11 @@ class CandidateRequest:
 
 @dataclass(frozen=True, slots=True)
 class CandidateList:
-    """Answer to a query.
+    """Answer to a query for allocation candidates.
 
-    ``bare_roots``: Roots that each serve all groups alone and have no other candidate. ``providers``: Other providers
-    of the candidates' trees.
+    Attributes:
+        bare_roots: Roots that each serve all groups alone and have no other candidate.
+        providers: All other providers in the candidates' trees.
     """
 
     bare_roots: Sequence[ProviderContents] = ()
