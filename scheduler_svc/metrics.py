@@ -145,5 +145,4 @@ NOVA_SHADOW_SKIPPED = metrics.counter(
 
 
 def count_failure(kind: str, name: str) -> None:
-    """Count a failure of a filter or weigher."""
     PLUGIN_ERRORS.labels(kind=kind, name=name).inc()

@@ -26,7 +26,6 @@ class SchedulerService:
     """Service of topics ``scheduler`` and ``claims.<partition>``. Implements rpcapi.daemon's service protocol."""
 
     def __init__(self, conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener | None = None) -> None:
-        """``opener`` opens a partition's store. Default: the configured store."""
         self._conf = conf
         self._index = worker_index
         self._opener = opener or ConfiguredStores(conf)

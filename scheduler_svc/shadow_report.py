@@ -55,7 +55,6 @@ class ShadowReport(BackgroundLoop):
             LOG.info("Since the last summary: %s", "; ".join(parts))
 
     def run_once(self) -> float:
-        """Log a summary; return the seconds until the next."""
         self.summarize()
         return self._interval_s
 

@@ -8,7 +8,6 @@ from scheduler_svc.conf import nova_bridge as bridge_conf
 
 
 def main() -> int:
-    """Run the daemon; return its exit status."""
     return run(
         "gantt-nova-bridge",
         "scheduler_svc.composition.nova_bridge_service:NovaBridgeService",

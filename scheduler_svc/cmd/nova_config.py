@@ -32,7 +32,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def render(translation: from_nova.Translation) -> str:
-    """Format the translation as a configuration file."""
     lines = [
         "# Settings of nova-scheduler for gantt-scheduler. Add the addresses of Nova's RabbitMQ and databases to",
         "# [nova]: see docs/nova.md.",

@@ -44,7 +44,6 @@ configuration is wrong; 130 interrupted.
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status."""
     command = parser()
     arguments = command.parse_args(argv)
     for is_wrong, text in _mistakes(arguments):

@@ -8,7 +8,6 @@ from scheduler_svc.conf import placement_shadow
 
 
 def main() -> int:
-    """Run the daemon; return its exit status."""
     return run(
         "gantt-placement-shadow",
         "scheduler_svc.composition.placement_shadow_service:PlacementShadowService",

@@ -14,7 +14,6 @@ def workers(conf: cfg.ConfigOpts) -> int:
 
 
 def main() -> int:
-    """Run the daemon; return its exit status."""
     return run(
         "gantt-scheduler",
         "scheduler_svc.service:SchedulerService",

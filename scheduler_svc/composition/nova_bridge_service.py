@@ -23,7 +23,6 @@ class NovaBridgeService:
     """Service that copies the state of Nova's databases to the store. Implements rpcapi.daemon's service protocol."""
 
     def __init__(self, conf: cfg.ConfigOpts, _worker_index: int = 0, opener: StoreOpener | None = None) -> None:
-        """``opener`` opens a partition's store. Default: the configured store."""
         self._conf = conf
         self._opener = opener or ConfiguredStores(conf, STORE_SECONDS)
         self._stopping = threading.Event()

@@ -86,7 +86,7 @@ class Translation:
 
 
 def read(paths: Sequence[str]) -> Settings:
-    """Read and merge the files; later files override earlier ones. Raises BadConfiguration."""
+    """Merge the files' settings; later files override earlier ones. Raises BadConfiguration for a malformed file."""
     settings: dict[str, dict[str, list[str]]] = {}
     for path in paths:
         sections: dict[str, dict[str, list[str]]] = {}

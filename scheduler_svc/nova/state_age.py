@@ -39,7 +39,7 @@ class NovaStateAge:
         return 1000 * now + self._lead_ms
 
     def check(self, view: View, request: SchedulingRequest, now_ms: float) -> SchedulingRequest:
-        """Return the request, noting the age of an old state of Nova and cells unread for too long.
+        """Note the age of an old state of Nova in the request, and cells unread for too long.
 
         Raises NoValidHost if the state is older than ``refused_s``.
         """

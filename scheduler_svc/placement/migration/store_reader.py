@@ -70,7 +70,7 @@ class StoreReader:
 def _names_in_use(providers: Iterable[ImportProvider]) -> dict[tuple[CustomNameKind, str], int]:
     """Return {(kind, custom name): change time in ms} of the names that providers have.
 
-    A name may exist in this way without having been created by a client.
+    Such a name exists even if no client created it.
     """
     names_in_use = {}
     for record in providers:
