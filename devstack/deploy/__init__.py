@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What deployments are made of: units, alerts, server users, sample configuration, packages."""
+"""Parts of deployments: units, alerts, server users, sample configuration, packages."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes dashboard.json, a dashboard for Grafana: ``python -m devstack.deploy.monitoring.dashboard``."""
+"""Generator of dashboard.json for Grafana: ``python -m devstack.deploy.monitoring.dashboard``."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ class Query(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A graph; ``unit`` is one of Grafana's."""
+    """Graph of the dashboard; ``unit`` is a Grafana unit id."""
 
     title: str
     unit: str
@@ -25,7 +25,6 @@ class Panel(NamedTuple):
 
 
 def _grouped(aggregation: str, expr: str, *labels: str) -> Query:
-    """Return an aggregation of an expression by labels, which are the legend."""
     return Query(f"{aggregation} by ({', '.join(labels)}) ({expr})", " ".join(f"{{{{{label}}}}}" for label in labels))
 
 
@@ -231,7 +230,6 @@ ROWS: dict[str, tuple[Panel, ...]] = {
 
 
 def dashboard() -> dict[str, Any]:
-    """Return the dashboard's document, as Grafana exports it."""
     panels: list[dict[str, Any]] = []
     top = 0
     for title, members in ROWS.items():

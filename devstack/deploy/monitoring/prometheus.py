@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration of a Prometheus that scrapes the daemons of a development cluster, and its programs."""
+"""Programs of Prometheus, and its configuration to scrape a development cluster's daemons."""
 
 import json
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ SCRAPE_INTERVAL = "5s"
 
 
 def find_program(name: str) -> str:
-    """Return the path of `prometheus` or `promtool`. Raises BinaryMissing."""
+    """Return the path of ``prometheus`` or ``promtool``. Raises BinaryMissing."""
     return server.find_program(name, "prometheus")
 
 
 def configuration(ports: Mapping[str, int]) -> str:
-    """Return the text of prometheus.yml, given each daemon's exporter port. JSON is YAML too."""
+    """Return prometheus.yml as JSON, which is valid YAML; ``ports`` maps daemons to exporter ports."""
     targets = [
         {"targets": [f"{LOOPBACK}:{port}"], "labels": {"daemon": f"gantt-{name}"}} for name, port in ports.items()
     ]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds of a release's parts from a checkout. Not installed."""
+"""Builds of a release's parts from a checkout; not part of the wheel."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changelog: reno's release notes of every version, as reStructuredText."""
+"""Changelog of all versions in reStructuredText, from reno's release notes."""
 
 import sys
 import tempfile
@@ -18,7 +18,7 @@ def lint(source: Path) -> None:
 
 
 def write(source: Path, version: str) -> str:
-    """Return the changelog; notes since the last tag belong to ``version``. Raises PackagingError without any."""
+    """Return the changelog, with notes since the last tag under ``version``. Raises PackagingError without any."""
     with tempfile.TemporaryDirectory() as folder:
         checkout.clone(Path(folder), version, source)
         text = run(RENO, "--quiet", "report", "--no-show-source", "--title", TITLE, folder)

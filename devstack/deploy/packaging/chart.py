@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helm chart, as an archive with the version of the wheel."""
+"""Archive of the Helm chart, with the wheel's version."""
 
 import io
 import tarfile
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from devstack.deploy.packaging import checkout, versions
 
-PATH = Path("devstack/deploy/packaging/helm/gantt")  # path in the checkout
+PATH = Path("devstack/deploy/packaging/helm/gantt")
 UNSET = "0.0.0"
 
 
 def package(folder: Path, version: str, source: Path = checkout.ROOT) -> Path:
-    """Write and return the archive; reproducible, with sorted files and the commit's time."""
+    """Write the archive reproducibly, with sorted files and the commit's time, and return its path."""
     number = versions.semantic(version)
     archive = folder / f"gantt-{number}.tgz"
     seconds = int(checkout.commit_time(source))

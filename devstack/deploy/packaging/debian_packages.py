@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian packages of gantt, from its wheel and the lock: `tox -e debian`. Run it on the target release of Debian."""
+"""Debian packages from gantt's wheel and lock: `tox -e debian`, on the target release of Debian."""
 
 import argparse
 import re
@@ -44,7 +44,6 @@ def build(built: Distribution, folder: Path, revision: int = 1, source: Path = c
 
 
 def prepare(tree: Path, built: Distribution, revision: int, source: Path) -> None:
-    """Lay out the sources of the packages without wheels: gantt's wheel, lock, units and folder debian."""
     shutil.copytree(source / TEMPLATE, tree / "debian")
     (tree / "dist").mkdir()
     shutil.copy(built.wheel, tree / "dist")
@@ -63,7 +62,7 @@ def prepare(tree: Path, built: Distribution, revision: int, source: Path) -> Non
 
 
 def man_pages(debian: Path, built: Distribution) -> dict[str, list[str]]:
-    """Return the wheel's man pages by package, by default gantt-common. Raises PackagingError if one is missing."""
+    """Map packages to the wheel's man pages, by default gantt-common. Raises PackagingError if a page is missing."""
     packages = {f"gantt-{name}": f"gantt-{name}" for name in SERVICES}
     for path in debian.glob("*.links"):
         packages |= {Path(line.split()[1]).name: path.stem for line in path.read_text().splitlines()}
@@ -85,7 +84,7 @@ def _write_service(tree: Path, package: str) -> None:
 
 
 def _lines(text: str, pattern: str) -> str:
-    """Return a sysusers.d or tmpfiles.d file's lines whose second word matches. Raises PackagingError without any."""
+    """Return the sysusers.d or tmpfiles.d lines whose second word matches. Raises PackagingError without any."""
     rows = [line for line in text.splitlines() if line[:1] not in ("", "#")]
     matches = [row for row in rows if re.fullmatch(pattern, row.split()[1])]
     if not matches:
@@ -105,7 +104,6 @@ def _write_changelog(path: Path, upstream: str, revision: int, seconds: str) -> 
 
 
 def lint(packages: Sequence[Path]) -> None:
-    """Raise PackagingError for any lintian error or warning without an override."""
     run("lintian", "--allow-root", "--fail-on=error,warning", f"--suppress-tags={SUPPRESSED}", *packages)
 
 

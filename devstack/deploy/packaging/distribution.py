@@ -17,8 +17,7 @@ from devstack.deploy.packaging import checkout, documentation
 from devstack.deploy.packaging.errors import PackagingError
 from devstack.deploy.packaging.programs import run
 
-# The wheel has these packages, and from devstack only what deployments need: the sample configuration, units, alerts,
-# dashboard and server users. The rest of devstack runs from a checkout.
+# Parts of the wheel. From devstack it has only what deployments need; the rest of devstack runs from a checkout.
 PACKAGES = ("compute_agent/", "conductor/", "rpcapi/", "scheduler_svc/")
 OF_DEVSTACK = (
     *("devstack/__init__.py", "devstack/py.typed"),
@@ -27,7 +26,7 @@ OF_DEVSTACK = (
 )
 NOT_IN_SDIST = "."  # hidden files and folders
 CHANGELOG = "CHANGELOG.rst"
-DATA = ".data/data/"  # installed below the prefix, such as a virtual environment
+DATA = ".data/data/"  # installed below the prefix, for example a virtual environment
 GENERATED_IN_SDIST = ("gantt.egg-info/", CHANGELOG, "PKG-INFO", "setup.cfg", f"{documentation.SHARE}/")
 
 
@@ -47,7 +46,6 @@ class Distribution(NamedTuple):
 
     @property
     def changelog(self) -> bytes:
-        """Changelog in the source archive. Raises PackagingError without one."""
         with tarfile.open(self.sdist) as archive:
             try:
                 file = archive.extractfile(f"gantt-{self.version}/{CHANGELOG}")
@@ -67,7 +65,7 @@ class Distribution(NamedTuple):
 
     @property
     def documentation(self) -> set[str]:
-        """Files of the site and man pages in the wheel, by their paths below the installation prefix."""
+        """Paths of the site's files and the man pages in the wheel, relative to the installation prefix."""
         with zipfile.ZipFile(self.wheel) as archive:
             parts = [name.partition(DATA) for name in archive.namelist()]
         return {path for _, separator, path in parts if separator and path.startswith(f"{documentation.SHARE}/")}
@@ -76,10 +74,9 @@ class Distribution(NamedTuple):
 def build(
     folder: Path, source: Path = checkout.ROOT, changelog: str | None = None, share: Path | None = None
 ) -> Distribution:
-    """Build the source archive of a checkout, and the wheel from it, reproducibly into ``folder``.
+    """Build a checkout's source archive and wheel reproducibly in ``folder``.
 
-    ``changelog`` is the text of CHANGELOG.rst in the source archive. ``share`` has the site and man pages from
-    `documentation.build`; without it both archives lack them.
+    ``changelog`` is the text of CHANGELOG.rst; ``share`` is the result of `documentation.build`. Both are optional.
     """
     with tempfile.TemporaryDirectory() as parent:
         tree = Path(parent) / "gantt"
@@ -96,7 +93,6 @@ def build(
 
 
 def find(folder: Path) -> Distribution:
-    """Return the distribution in a folder. Raises PackagingError unless it has one archive and one wheel."""
     sdists, wheels = [*folder.glob("gantt-*.tar.gz")], [*folder.glob("gantt-*.whl")]
     if len(sdists) != 1 or len(wheels) != 1:
         names = sorted(path.name for path in (*sdists, *wheels))
@@ -105,7 +101,7 @@ def find(folder: Path) -> Distribution:
 
 
 def problems(distribution: Distribution, tracked: Iterable[str]) -> list[str]:
-    """Return a line per file that the distribution lacks or should not have, except documentation."""
+    """Return one line per missing or unexpected file of the distribution; documentation is not checked."""
     tracked = set(tracked)
     packaged = {name for name in tracked if name.startswith((*PACKAGES, *OF_DEVSTACK))}
     with zipfile.ZipFile(distribution.wheel) as wheel:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Site and man pages as files of a release, below ``share``. Needs extra ``all`` and dependency group ``docs``."""
+"""Site and man pages of a release. Builds need extra ``all`` and dependency group ``docs``."""
 
 import shutil
 import sys
@@ -20,10 +20,7 @@ LEFT_OUT = (".buildinfo", ".doctrees")
 
 
 def build(folder: Path, version: str, source: Path = checkout.ROOT) -> Path:
-    """Build the site and man pages reproducibly; return ``folder``/share. Raises PackagingError at any warning.
-
-    ``version`` is the release of the notes since the last tag.
-    """
+    """Build the site and man pages reproducibly; return ``folder``/share. Raises PackagingError for any warning."""
     share = folder / SHARE
     with tempfile.TemporaryDirectory() as work:
         tree, doctrees, man = Path(work) / "gantt", Path(work) / "doctrees", Path(work) / "man"
@@ -54,7 +51,6 @@ def pages(tracked: Iterable[str]) -> set[str]:
 
 
 def man_page(program: str, names: Iterable[str]) -> str:
-    """Return the man page of a program among ``names``. Raises PackagingError unless there is one."""
     matches = [name for name in names if name.startswith(f"{MAN}/man") and Path(name).stem == program]
     if len(matches) != 1:
         raise PackagingError(
@@ -64,7 +60,7 @@ def man_page(program: str, names: Iterable[str]) -> str:
 
 
 def problems(names: Iterable[str], tracked: Iterable[str], programs: Iterable[str]) -> list[str]:
-    """Return a line for each tracked page or man page of a program that ``share`` lacks."""
+    """Return one line per tracked page and per program whose page is missing from ``names``."""
     present = set(names)
     lines = [f"{name} is missing from the documentation" for name in sorted(pages(tracked) - present)]
     for program in sorted(programs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual environment with exactly the locked packages, and gantt from its wheel."""
+"""Virtual environment with exactly the locked packages and gantt's wheel."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ PROGRAMS = ("gantt", "gantt-scheduler", "gantt-conductor", "gantt-compute", "gan
 
 
 def create(folder: Path, wheel: Path, lock: Path, python: str | Path = sys.executable) -> str:
-    """Create the environment, checking every file against the lock's hashes; return the installed packages."""
+    """Create the environment, check all hashes of the lock, start gantt's programs, and return a summary."""
     run(python, "-m", "venv", folder)
     pip = (folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--no-input")
     run(*pip, "install", "--quiet", "--require-hashes", "--requirement", lock)

@@ -3,4 +3,4 @@
 
 
 class PackagingError(Exception):
-    """Raised when a part cannot be built, or is not fit for a release."""
+    """Raised when a part of a release cannot be built or is not fit for release."""

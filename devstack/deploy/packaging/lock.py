@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lock, written by `tox -e lock`: pinned versions with hashes of extra ``all``'s requirements."""
+"""Lock file: pinned, hashed versions of the requirements of extra ``all``, written by `tox -e lock`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,13 +13,13 @@ from packaging.version import Version
 
 from devstack.deploy.packaging.errors import PackagingError
 
-PATH = Path("devstack/deploy/packaging/lock.txt")  # path in the checkout
+PATH = Path("devstack/deploy/packaging/lock.txt")
 EXTRA = "all"
 SHA256 = re.compile(r"--hash=sha256:[0-9a-f]{64}\b")
 
 
 class Pin(NamedTuple):
-    """A pinned version, its environment marker, and the number of its files' hashes."""
+    """Pinned version with its environment marker; ``hashes`` counts the hashes of its files."""
 
     name: str
     version: Version
@@ -28,12 +28,10 @@ class Pin(NamedTuple):
 
 
 def read(text: str) -> list[Pin]:
-    """Return the pins of a lock. Raises PackagingError for any other line."""
     return [_pin(line) for line in _logical_lines(text)]
 
 
 def required(requirements: Iterable[str]) -> list[Requirement]:
-    """Return the wheel's requirements that hold with extra ``all``."""
     return [
         requirement
         for requirement in map(Requirement, requirements)
@@ -42,7 +40,7 @@ def required(requirements: Iterable[str]) -> list[Requirement]:
 
 
 def problems(requirements: Iterable[str], pins: Iterable[Pin]) -> list[str]:
-    """Return a line for each requirement of extra ``all`` without a fitting pin, and each pin without a hash."""
+    """Return one line per requirement without a matching pin and per pin without a hash."""
     pins = list(pins)
     lines = [f"{pin.name} {pin.version} has no hash in the lock" for pin in pins if not pin.hashes]
     by_name: dict[str, list[Pin]] = {}

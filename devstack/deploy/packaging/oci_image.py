@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OCI image of all services, from Debian's packages: `tox -e image`. Needs root, for debootstrap."""
+"""OCI image of all services, from the Debian packages: `tox -e image`. debootstrap needs root."""
 
 import argparse
 import os
@@ -17,15 +17,14 @@ from devstack.deploy.packaging.programs import run
 RELEASE = "bookworm"
 MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 INCLUDED = "ca-certificates,python3"
-USER = 64000  # Debian reserves 60000 to 64999 for such uses
+USER = 64000  # in Debian's reserved range 60000 to 64999
 PATH = "/opt/gantt/bin:/usr/local/bin:/usr/bin:/bin"
-# Folders that only the installation of further packages would need.
 REMOVED = ("var/cache/apt", "var/lib/apt/lists", "var/log", "usr/share/man", "usr/share/locale", "usr/share/info")
 ACCOUNTS = {"passwd": f"gantt:x:{USER}:{USER}:gantt:/nonexistent:/usr/sbin/nologin", "group": f"gantt:x:{USER}:"}
 
 
 def build(package: Path, layout: Path, source: Path = checkout.ROOT) -> str:
-    """Build the image of gantt-common's package into the new OCI layout ``layout``; return its tag."""
+    """Build the image from package gantt-common in the new OCI layout ``layout``, and return its tag."""
     version = run("dpkg-deb", "--field", package, "Version").strip().rpartition("-")[0].replace("~", "")
     with tempfile.TemporaryDirectory() as work:
         root = Path(work) / "root"
@@ -47,7 +46,7 @@ def build(package: Path, layout: Path, source: Path = checkout.ROOT) -> str:
 
 
 def make_root(root: Path, package: Path) -> None:
-    """Make the image's root: a minimal Debian with Python and the package, without setuid programs."""
+    """Create the image's root: a minimal Debian with Python and the package, without setuid programs."""
     run("debootstrap", "--variant=minbase", f"--include={INCLUDED}", RELEASE, root, MIRROR)
     shutil.copy(package, root / "gantt-common.deb")
     run("chroot", root, "dpkg", "--install", "/gantt-common.deb", env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the programs that build and check packages."""
+"""Execution of the programs that build and check packages."""
 
 import os
 import subprocess
@@ -16,10 +16,7 @@ HIDDEN = ("PYTHONHOME", "PYTHONPATH")  # variables that programs do not get
 def run(
     *command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, seconds: float = SECONDS
 ) -> str:
-    """Run a program without PYTHONPATH, whose packages pip would count as installed; return its standard output.
-
-    Raises PackagingError with the end of the output if it fails, is missing, or runs longer than ``seconds``.
-    """
+    """Run a program without PYTHONPATH, which pip would search; return its output. Raises PackagingError on failure."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(  # noqa: S603 - the callers' own commands

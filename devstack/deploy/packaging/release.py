@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Release check list as a script: checks the checkout, builds all parts and checks them; publishes nothing."""
+"""Release script: checks the checkout, builds all parts and checks them. Publishes nothing."""
 
 import argparse
 import hashlib
@@ -29,7 +29,7 @@ TESTS_SECONDS = 4 * 3600.0
 
 
 class Release(NamedTuple):
-    """Checkout, version, folder of the results, and folder of unpublished work."""
+    """Checkout to release; ``folder`` takes the results, ``work`` the unpublished files."""
 
     checkout: Path
     version: str
@@ -42,7 +42,7 @@ class Release(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A line of the check list; ``run`` returns a detail, and raises PackagingError."""
+    """Step of the release; ``run`` returns a detail to print, or raises PackagingError."""
 
     name: str
     subject: str
@@ -50,7 +50,6 @@ class Step(NamedTuple):
 
 
 def require_clean(release: Release) -> str:
-    """Every file is committed, so that the tag names the sources of the build."""
     changes = run("git", "-C", release.checkout, "status", "--porcelain").splitlines()
     if changes:
         raise PackagingError(f"{len(changes)} files are not committed, the first is {changes[0][3:]}")
@@ -58,31 +57,27 @@ def require_clean(release: Release) -> str:
 
 
 def require_version(release: Release) -> str:
-    """The version is a release's, and no other commit has its tag."""
     return versions.require_release(release.checkout, release.version)
 
 
 def require_notes(release: Release) -> str:
-    """Reno accepts the release notes, and the version has some."""
     changelog.lint(release.checkout)
     return f"{len(changelog.write(release.checkout, release.version).splitlines())} lines of changes"
 
 
 def require_tests(release: Release) -> str:
-    """The default tests pass, with no missing server or Python excused."""
+    """Run the default tests; with CI=true a missing server or Python is a failure."""
     command = ("tox", "run", "--skip-missing-interpreters", "false", "-e", TOX_ENVIRONMENTS)
     run(*command, cwd=release.checkout, env={"CI": "true"}, seconds=TESTS_SECONDS)
     return TOX_ENVIRONMENTS
 
 
 def build_documentation(release: Release) -> str:
-    """The site and man pages, without a warning."""
     share = documentation.build(release.work, release.version, release.checkout)
     return f"{len([*share.rglob('*.html')])} pages, {len([*share.rglob('man/*/*')])} man pages"
 
 
 def build(release: Release) -> str:
-    """Source archive and wheel have all files and pages, and the lock fits them."""
     text = changelog.write(release.checkout, release.version)
     share = release.work / documentation.SHARE
     built = distribution.build(release.folder, release.checkout, text, share if share.is_dir() else None)
@@ -101,7 +96,6 @@ def build(release: Release) -> str:
 
 
 def install(release: Release) -> str:
-    """Wheel and lock install into a clean environment, whose programs know their version."""
     built = distribution.find(release.folder)
     return environment.create(release.environment, built.wheel, release.checkout / lock.PATH)
 
@@ -141,7 +135,7 @@ STEPS = (*CHECKS, *BUILDS)
 
 
 def passes(step: Step, release: Release, skipped: Sequence[str]) -> bool:
-    """Run a step unless it is skipped, print its line, and return whether the next step may run."""
+    """Run a step unless it is skipped, print its line, and return whether to continue."""
     if step.name in skipped:
         print(f"skipped  {step.name}: {step.subject}", flush=True)
         return True
@@ -155,7 +149,6 @@ def passes(step: Step, release: Release, skipped: Sequence[str]) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return 0 if every step passed, otherwise 1. Builds nothing unless all checks passed."""
     parser = argparse.ArgumentParser(prog="release", description="Check a checkout, and build a release from it.")
     parser.add_argument("--output", type=Path, default=Path("dist"), help="an empty or new folder (default: dist)")
     parser.add_argument("--skip", action="append", default=[], choices=[step.name for step in STEPS], metavar="STEP")
@@ -170,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as work:
         version = versions.of_checkout(checkout.ROOT)
         release = Release(checkout.ROOT, version, options.output.resolve(), Path(work))
-        # Run every check, so that one call lists all problems; build only if all checks passed.
+        # Run all checks, so that one call lists all problems; build only if every check passed.
         checked = [passes(step, release, options.skip) for step in CHECKS]
         if not all(checked) or not all(passes(step, release, options.skip) for step in BUILDS):
             return 1

@@ -11,12 +11,11 @@ from devstack.deploy.packaging.distribution import Distribution
 from devstack.deploy.packaging.programs import run
 
 SPECIFICATION = "1.6"
-# The program cyclonedx-py takes the document's subject and its dependencies from this project file.
+# Project file from which cyclonedx-py reads the document's subject and dependencies.
 SUBJECT = '[project]\nname = "gantt"\nversion = "{version}"\ndependencies = {dependencies}\n'
 
 
 def write(environment: Path, built: Distribution, output: Path) -> None:
-    """Write the components of a virtual environment, with licences and dependencies, checked against the schema."""
     names = sorted({item.name for item in lock.required(built.metadata.get_all("Requires-Dist", []))})
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "pyproject.toml"

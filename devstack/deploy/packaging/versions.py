@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Version of a release, and its tag."""
+"""Version numbers and tags of releases."""
 
 import contextlib
 import sys
@@ -16,7 +16,7 @@ def of_checkout(checkout: Path) -> str:
 
 
 def require_release(checkout: Path, version: str) -> str:
-    """Return the work left for the tag of ``version``. Raises PackagingError unless it can be released."""
+    """Return whether the commit is tagged, as text. Raises PackagingError if ``version`` cannot be released."""
     number = Version(version)
     if number.is_devrelease or number.local:
         raise PackagingError(f"{version} in setup.py is no release: set a version such as {number.base_version}")
@@ -32,7 +32,7 @@ def require_release(checkout: Path, version: str) -> str:
 
 
 def debian(version: str, revision: int) -> str:
-    """Return the version of Debian's packages, in which candidates sort before the release, as in Python."""
+    """Format a version for Debian, with ~ so that release candidates sort before the release."""
     number = Version(version)
     text = number.base_version
     if number.pre:
@@ -43,7 +43,7 @@ def debian(version: str, revision: int) -> str:
 
 
 def semantic(version: str) -> str:
-    """Return the version for Helm, in which candidates have a hyphen."""
+    """Format a version for Helm (SemVer), with a hyphen before a release candidate."""
     number = Version(version)
     text = number.base_version
     if number.pre:

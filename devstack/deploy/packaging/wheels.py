@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The locked wheels for one Python, for packages and images built without a network."""
+"""Download of the locked wheels, for packages and images that are built without a network."""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +8,6 @@ from devstack.deploy.packaging.programs import run
 
 
 def download(folder: Path, lock: Path, python: str | Path) -> None:
-    """Download the wheels for ``python`` into a folder, checked against the lock's hashes."""
     with tempfile.TemporaryDirectory() as tools:
         run(python, "-m", "venv", tools)
         run(
