@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users of RabbitMQ, Redis and Sentinel, and the private folders of their passwords: also for a deployment."""
+"""Users of RabbitMQ, Redis and Sentinel, and their private password folders; deployments use them too."""

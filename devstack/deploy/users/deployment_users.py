@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The users of a deployment on several machines.
+"""Users of a deployment on several machines.
 
-``python -m devstack.deploy.users.deployment_users FOLDER CONTROLLER...`` writes into FOLDER
-``rabbitmq/definitions.json`` with a user for each role and controller, ``redis/redis.acl``, ``redis/sentinel.acl``,
-and beside them a file NAME.password for each user. An existing password is kept.
+``python -m devstack.deploy.users.deployment_users FOLDER CONTROLLER...`` writes ``rabbitmq/definitions.json``,
+``redis/redis.acl``, ``redis/sentinel.acl`` and one NAME.password per user. Existing passwords are kept.
 """
 
 import argparse
@@ -18,21 +17,20 @@ from devstack.deploy.users.folder import Passwords, private_folder, write_privat
 from devstack.deploy.users.rabbitmq_users import definitions
 from rpcapi.access.rabbit_users import SERVICE_USERS, RabbitUser
 
-SERVICES = ("scheduler", "conductor", "reader")  # the roles of which each controller has a user
+SERVICES = ("scheduler", "conductor", "reader")  # roles with one user per controller
 OPERATOR = "operator"
 SERVERS = (*redis_users.STORE_USERS, redis_users.REPLICA, redis_users.SENTINEL, redis_users.ADMIN)
 SENTINELS = (redis_users.SENTINEL_READER, redis_users.PEER, redis_users.ADMIN)
 
 
 def broker_users(controllers: Sequence[str]) -> list[RabbitUser]:
-    """Return the operator, and the users ROLE.CONTROLLER; agents and clients are enrolled by commands."""
+    """Return the operator and one user ROLE.CONTROLLER per role; commands enrol agents and clients."""
     users = {user.name: user for user in SERVICE_USERS}
     services = [dataclasses.replace(users[role], name=f"{role}.{host}") for host in controllers for role in SERVICES]
     return [users[OPERATOR], *services]
 
 
 def write(folder: Path, controllers: Sequence[str]) -> None:
-    """Write the files of users into a folder that only its owner can read."""
     rabbitmq, redis = private_folder(folder / "rabbitmq"), private_folder(folder / "redis")
     write_private(rabbitmq / "definitions.json", definitions(broker_users(controllers), Passwords(rabbitmq)))
     write_private(redis / "redis.acl", redis_users.acl_file(SERVERS, Passwords(redis)))
@@ -40,7 +38,6 @@ def write(folder: Path, controllers: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the files; return 0, or 1 with the reason on standard error."""
     parser = argparse.ArgumentParser(
         prog="python -m devstack.deploy.users.deployment_users",
         description="Write the users of RabbitMQ, Redis and Sentinel, each with a password of its own.",

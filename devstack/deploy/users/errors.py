@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of folders, and the base of all errors whose messages are shown to the user."""
+"""Errors of folders, and the base class of all errors that are shown to the user."""
 
 
 class DevstackError(Exception):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run folder: files of the private servers, accessible by their owner only."""
+"""Private folders for files of the servers, accessible only to their owner."""
 
 import os
 import secrets
@@ -13,15 +13,12 @@ PRIVATE_FILE = 0o600
 
 
 def private_folder(path: Path) -> Path:
-    """Create `path` as a folder of mode 0700 if it is missing, and return it.
-
-    Raises FolderUnusable when it cannot be created, or when others own it or may write to it.
-    """
+    """Return a folder of mode 0700, created if missing. Raises FolderUnusable if others own it or may write to it."""
     path = path.absolute()
     try:
         if not require_own(path):
             path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-            # Another process may have created it in the meantime: check again.
+            # Check again: a concurrent process may have created the folder.
             require_own(path)
         path.chmod(PRIVATE_FOLDER)
     except OSError as why:
@@ -34,9 +31,9 @@ def private_folder(path: Path) -> Path:
 
 
 def require_own(path: Path) -> bool:
-    """Return whether `path` exists; raise FolderUnusable if it is not a folder that only the caller may write to.
+    """Return whether ``path`` exists. Raises FolderUnusable unless it is a folder that only the caller may write to.
 
-    Files in a folder that others may write to must not be trusted: a pid file could name any process.
+    Files of others must not be trusted: a pid file could name any process.
     """
     try:
         status = path.lstat()
@@ -63,7 +60,7 @@ def require_own(path: Path) -> bool:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write `text` to `path` atomically and never readable by others."""
+    """Write ``text`` atomically to a file that others can never read."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE), "w") as file:
@@ -74,17 +71,15 @@ def write_private(path: Path, text: str) -> None:
 
 
 class Passwords:
-    """One random password per user, each in its own file of mode 0600, generated on first use."""
+    """Random password per user, each in a file of mode 0600, generated on first use."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def path(self, user: str) -> Path:
-        """The file with the user's password."""
         return self.folder / f"{user}.password"
 
     def of(self, user: str) -> str:
-        """The user's password: 32 URL-safe characters."""
         path = self.path(user)
         if not path.exists():
             private_folder(self.folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The definitions of a RabbitMQ node: users with their permissions, and the exchanges."""
+"""Definitions of a RabbitMQ node: users with their permissions, and exchanges."""
 
 import base64
 import hashlib
@@ -12,15 +12,12 @@ from devstack.deploy.users.folder import Passwords
 from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE, DEPLOYED_EXCHANGES, VHOST, RabbitUser
 from rpcapi.messaging.drivers import dead_letters
 
-# For the run folder's owner and the tests of the message protocol. No service has its password.
+# User of the run folder's owner and of the protocol tests; no service has its password.
 ADMIN = "admin"
 
 
 def definitions(users: Iterable[RabbitUser], passwords: Passwords, vhosts: Sequence[str] = ()) -> str:
-    """Return the broker's definitions file (JSON): gantt's virtual host, the users, their permissions.
-
-    ``vhosts`` are empty virtual hosts of other programs, for the administrator alone.
-    """
+    """Return the definitions file (JSON); ``vhosts`` are empty, for other programs and the administrator only."""
     users = tuple(users)
     permissions = [_permission(ADMIN, ".*", ".*", ".*", vhost) for vhost in (VHOST, *vhosts)]
     permissions += [_permission(user.name, user.configure, user.write, user.read) for user in users]
@@ -28,7 +25,7 @@ def definitions(users: Iterable[RabbitUser], passwords: Passwords, vhosts: Seque
         "vhosts": [{"name": vhost} for vhost in (VHOST, *vhosts)],
         "users": [_account(name, passwords.of(name)) for name in (ADMIN, *(user.name for user in users))],
         "permissions": permissions,
-        # Without these a user could bind its own queue to the keys of others, and read or forward their messages.
+        # Without these a user could bind a queue to others' routing keys, and read or forward their messages.
         "topic_permissions": [permission for user in users for permission in user.topic_permissions()],
         "exchanges": [_exchange(name, kind) for name, kind in DEPLOYED_EXCHANGES.items()],
         "queues": [_dead_letter_queue()],
@@ -59,7 +56,6 @@ def _dead_letter_queue() -> dict[str, Any]:
 
 
 def _binding(exchange: str, queue: str) -> dict[str, Any]:
-    """Return the binding of a queue to a fanout exchange."""
     destination = {"destination": queue, "destination_type": "queue"}
     return {"source": exchange, "vhost": VHOST, **destination, "routing_key": "", "arguments": {}}
 
@@ -69,7 +65,7 @@ def _permission(user: str, configure: str, write: str, read: str, vhost: str = V
 
 
 def _account(name: str, password: str) -> dict[str, Any]:
-    # The broker's own salted form: base64 of the salt and the digest of salt and password.
+    # RabbitMQ's salted form: base64 of the salt, followed by the digest of salt and password.
     salt = secrets.token_bytes(4)
     digest = hashlib.sha256(salt + password.encode()).digest()
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis ACL users: each service can access only its own keys with the commands it needs; agents have no user."""
+"""Redis ACL users: each service may use only its own keys and the commands it needs. Agents have no user."""
 
 import hashlib
 from collections.abc import Iterable
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from devstack.deploy.users.folder import Passwords
 from scheduler_svc.store.redis.keys import KEYS
 
-# Sent by client libraries themselves: these commands read or write no key.
+# Commands that client libraries send by themselves; they read and write no key.
 SESSION = ("+auth", "+hello", "+ping", "+select", "+reset", "+client|setname", "+client|id")
 TRANSACTION = ("+multi", "+exec", "+discard", "+watch", "+unwatch")
 KEY_LIFE = ("+del", "+unlink", "+exists", "+type", "+expire", "+pexpire", "+persist", "+ttl", "+pttl")
 # Loading and running scripts, but not flushing, killing or debugging them.
 SCRIPTS = ("+eval", "+evalsha", "+script|load", "+script|exists", "+time")
-# INFO returns the store's identity (run id, replication id), on which the epoch is based.
+# INFO returns the store's run id and replication id, on which the epoch is based.
 IDENTITY = ("+info",)
-# Services measure their own collections, which are bounded in bytes.
+# Services measure the size of their collections, which are bounded in bytes.
 MEASURING = ("+memory|usage",)
-# To find the primary in a cluster, and to wait until replicas have a write.
+# Finding the primary of a cluster, and waiting until replicas have a write.
 FAILOVER = ("+cluster|slots", "+wait")
 DATA = ("+@string", "+@hash", "+@set", "+@sortedset", "+@stream", "+@list")
 STORE_COMMANDS = (*DATA, "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY, *FAILOVER, *MEASURING)
@@ -26,7 +26,7 @@ STORE_COMMANDS = (*DATA, "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRI
 
 @dataclass(frozen=True)
 class AclSelector:
-    """Commands that a user may run on some keys, besides those on all of its keys: key patterns and command rules."""
+    """Additional command rules for some key patterns of a user."""
 
     keys: tuple[str, ...]
     commands: tuple[str, ...]
@@ -37,7 +37,7 @@ class AclSelector:
 
 @dataclass(frozen=True)
 class RedisUser:
-    """An ACL user: key patterns, channel patterns, command rules and selectors, in Redis' own syntax."""
+    """ACL user: key patterns, channel patterns, command rules and selectors in Redis' syntax."""
 
     name: str
     keys: tuple[str, ...]
@@ -46,7 +46,6 @@ class RedisUser:
     selectors: tuple[AclSelector, ...] = ()
 
     def line(self, password: str) -> str:
-        """Return the user's line in an ACL file; it contains only a digest of the password."""
         digest = hashlib.sha256(password.encode()).hexdigest()
         keys = (f"~{pattern}" for pattern in self.keys)
         channels = (f"&{pattern}" for pattern in self.channels)
@@ -56,7 +55,7 @@ class RedisUser:
 
 
 SCHEDULER = RedisUser("scheduler", ("gantt:{p:*",), STORE_COMMANDS)
-# Keys of a partition that gantt-placement does not need: decisions, partitions of requests, and what agents report.
+# Keys of a partition that gantt-placement does not need: decisions, and the partitions of requests.
 KEYS_WITHOUT_PLACEMENT = frozenset({"decided", "decisions", "pins", "pins_at"})
 ACKNOWLEDGED = "acknowledged"  # rewritten before each wait for replicas
 PLACEMENT = RedisUser(
@@ -77,11 +76,11 @@ PLACEMENT = RedisUser(
     ),
     selectors=(AclSelector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),),
 )
-# What gantt-nova-bridge writes: its documents, their log, and the members of aggregates whose decisions are repeated.
+# Keys that gantt-nova-bridge writes: documents, their log, and members of aggregates with repeated decisions.
 BRIDGE_NAMESPACES = ("compute_node", "nova_bridge", "aggregate", "gantt.nova_bridge")
 BRIDGE_STATES = tuple(f"gantt:{{p:*}}:state:{namespace}" for namespace in BRIDGE_NAMESPACES)
 BRIDGE_WRITTEN = ("meta", "log", "eligible")
-# What a new epoch changes, which any connection may begin, and what the scripts read.
+# Keys that a new epoch changes, which any connection may begin; then keys that the scripts only read.
 EPOCH_WRITTEN = ("awaited", "beats", "generations")
 BRIDGE_READ = ("opened", "reports", "alive", "capacity")
 RUN_SCRIPTS = ("+eval", "+evalsha")
@@ -97,7 +96,7 @@ NOVA_BRIDGE = RedisUser(
     ),
     selectors=(
         AclSelector(tuple(f"gantt:{{p:*}}:{word}" for word in BRIDGE_READ), ("+hget", "+hmget", "+hkeys", "+hgetall")),
-        # All scripts of a partition declare the keys of claims; commands in them are checked one by one.
+        # All scripts of a partition declare the claims' keys; Redis checks the commands inside them one by one.
         AclSelector(
             (
                 *BRIDGE_STATES,
@@ -109,9 +108,9 @@ NOVA_BRIDGE = RedisUser(
     ),
 )
 CONDUCTOR = RedisUser("conductor", ("gantt:{conductor}:*",), STORE_COMMANDS)
-# Used by replicas to log in to their primary, in a cluster too.
+# Login of replicas at their primary, also in a cluster.
 REPLICA = RedisUser("replica", (), ("+psync", "+replconf", "+ping"))
-# Used by sentinels to log in to the servers: they monitor, promote, and disconnect clients of a demoted primary.
+# Login of sentinels at the servers, to monitor, promote, and disconnect clients of a demoted primary.
 SENTINEL = RedisUser(
     "sentinel",
     (),
@@ -121,14 +120,14 @@ SENTINEL = RedisUser(
     ),
     ("__sentinel__:hello",),
 )
-# Users of the sentinels themselves: services may only query the primary, sentinels have all permissions.
+# Users of the sentinels themselves: services may only ask for the primary, sentinels may do everything.
 SENTINEL_READER = RedisUser("whereabouts", (), ("+sentinel|master", "+ping"))
 PEER = RedisUser("peer", (), ("+@all",), ("*",))
 # For the run folder's owner: start, stop, replication, promotion. No service has its password.
 ADMIN = RedisUser("admin", ("*",), ("+@all",), ("*",))
 
-# The default user cannot log in. It keeps its permissions because Redis 7.0 replays the append-only file as this user:
-# without them every write of a script would be refused, and durable data would be lost on a restart.
+# The default user cannot log in, but keeps its permissions: Redis 7.0 replays the append-only file as this user, and
+# without them would refuse the writes of scripts and lose durable data at a restart.
 DEFAULT_USER = "user default off resetpass ~* &* +@all"
 
 STORE_USERS = (SCHEDULER, PLACEMENT, NOVA_BRIDGE, CONDUCTOR)
@@ -136,6 +135,5 @@ STORE_USER_NAMES = frozenset(user.name for user in STORE_USERS)
 
 
 def acl_file(users: Iterable[RedisUser], passwords: Passwords) -> str:
-    """Return the text of an ACL file: the default user off, then each user on its own line."""
     lines = [user.line(passwords.of(user.name)) for user in users]
     return "\n".join([DEFAULT_USER, *lines, ""])
