@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private servers (Redis, RabbitMQ, PostgreSQL, ...) in a run folder, for the development stack and for tests."""
+"""Private servers in a run folder (Redis, RabbitMQ, PostgreSQL, ...), for development clusters and tests."""

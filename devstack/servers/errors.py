@@ -17,7 +17,7 @@ class PortInUse(ServerError):
 
 
 class AlreadyRunning(ServerError):
-    """Raised by start() when the run folder's server already runs, which goes on."""
+    """Raised by start() when the run folder's server already runs; it keeps running."""
 
 
 class ServerNotReady(ServerError):

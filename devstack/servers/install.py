@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installation of missing Debian packages: `python3 -m devstack.servers.install rabbitmq-server`.
-
-Needs only the standard library, so it runs before any virtual environment exists.
-"""
+"""Installer of missing Debian packages; standard library only, because no virtual environment exists yet."""
 
 import contextlib
 import os
@@ -59,7 +56,6 @@ SERVERS = ("rabbitmq-server", "redis-server")
 
 
 def missing_packages(packages: Sequence[str] = SERVERS) -> list[str]:
-    """Return the packages whose programs are missing. Raises ServerError for an unknown package."""
     unknown = [package for package in packages if package not in PRESENCE_CHECKS]
     if unknown:
         raise ServerError(f"Unknown packages: {', '.join(unknown)}; known packages are {', '.join(PRESENCE_CHECKS)}.")
@@ -108,7 +104,7 @@ def _apt(*arguments: str) -> None:
 
 @contextlib.contextmanager
 def _no_service_starts() -> Iterator[None]:
-    """Prevent maintainer scripts from starting services, then restore the machine's own policy."""
+    """Prevent package scripts from starting services, then restore the machine's own policy."""
     backup = POLICY.with_name(f"{POLICY.name}.before-gantt")
     if POLICY.exists() and POLICY.read_text() != DENY_STARTS:
         POLICY.replace(backup)
@@ -136,7 +132,6 @@ def _disable(units: set[str]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Install the given packages (default: the servers); return 1 on failure."""
     try:
         installed = install_missing(arguments or SERVERS)
     except ServerError as why:

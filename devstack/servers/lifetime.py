@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lifetime of servers: they end with the process that started them, however it ends."""
+"""Lifetime of servers, which end with the process that started them, however it ends."""
 
 import json
 import os
@@ -13,9 +13,9 @@ PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
 class OwnerWatch:
-    """Process that ends the servers of this process after it ends, even by SIGKILL.
+    """Process that ends this process's servers after its end, even by SIGKILL.
 
-    PR_SET_PDEATHSIG would act when the starting thread ends, and only on the first process of each server.
+    PR_SET_PDEATHSIG would act when the starting thread ends, and only on each server's first process.
     """
 
     def __init__(self) -> None:
@@ -34,11 +34,11 @@ class OwnerWatch:
 
     @property
     def running(self) -> bool:
-        """Whether the watch runs, and watches this process instead of its parent before a fork."""
+        """Whether the watch runs for this process, not for its parent before a fork."""
         return self.owner == os.getpid() and self._process.poll() is None
 
     def add(self, pid: int, pid_file: Path) -> None:
-        """End this server with the owner, if the pid file still names it."""
+        """End a server with the owner, if the pid file still names it."""
         os.write(self._writing, f"{json.dumps([pid, str(pid_file.absolute())])}\n".encode())
 
     def stop(self) -> None:
@@ -52,7 +52,7 @@ _lock = threading.Lock()
 
 
 def bind(pid: int, pid_file: Path) -> None:
-    """Let a server that this process started end with it."""
+    """Make a server that this process started end with it."""
     global _watch  # noqa: PLW0603 - there is one owner, this process
     with _lock:
         if _watch is None or not _watch.running:
@@ -61,7 +61,7 @@ def bind(pid: int, pid_file: Path) -> None:
 
 
 def release() -> None:
-    """Let all servers that this process has started so far outlive it."""
+    """Let all servers that this process has started outlive it."""
     global _watch  # noqa: PLW0603 - there is one owner, this process
     with _lock:
         if _watch is not None and _watch.running:

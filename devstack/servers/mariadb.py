@@ -25,7 +25,7 @@ def mariadb_binary() -> str:
 
 
 class MariadbServer(PrivateServer):
-    """MariaDB server with empty `databases`; data, socket and log are in `folder` (mode 0700, grants all rights)."""
+    """MariaDB server with empty ``databases``. Access to its ``folder`` (mode 0700) gives all rights."""
 
     def __init__(self, folder: Path, *, databases: Sequence[str] = (DATABASE,), settings: Sequence[str] = ()) -> None:
         super().__init__(folder, "mariadb", "mariadb")
@@ -35,7 +35,6 @@ class MariadbServer(PrivateServer):
         self._socket = self.folder / "mariadb.sock"
 
     def start(self) -> None:
-        """Create missing databases, start, and wait until the server answers. On ServerError nothing runs."""
         self._process.require_stopped()
         private_folder(self.folder)
         private_folder(self.folder / "tmp")
@@ -45,7 +44,6 @@ class MariadbServer(PrivateServer):
         self._process.start(self._command(), self.folder, self._answers, START_SECONDS)
 
     def url(self, database: str = DATABASE) -> str:
-        """Return a database's URL for SQLAlchemy with PyMySQL."""
         return f"mysql+pymysql://root@localhost/{database}?unix_socket={quote(str(self._socket))}&charset=utf8mb4"
 
     def _command(self) -> list[str]:

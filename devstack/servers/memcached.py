@@ -16,7 +16,7 @@ def memcached_binary() -> str:
 
 
 class MemcachedServer(PrivateServer):
-    """Memcached with `megabytes` of memory; its contents end with it."""
+    """Memcached with ``megabytes`` of memory, whose contents are lost when it ends."""
 
     STOP_SECONDS = 10.0
 
@@ -26,7 +26,6 @@ class MemcachedServer(PrivateServer):
         self.socket = self.folder / "memcached.sock"
 
     def start(self) -> None:
-        """Start, and wait until it answers. On ServerError nothing runs."""
         self._process.require_stopped()
         private_folder(self.folder)
         self.socket.unlink(missing_ok=True)
@@ -35,7 +34,7 @@ class MemcachedServer(PrivateServer):
         self._process.start([*command, *as_root], self.folder, self._answers, START_SECONDS)
 
     def url(self) -> str:
-        """Return the address in the form of [store] state_url."""
+        """Return the URL in the form of [store] state_url."""
         return f"memcached://{self.socket}"
 
     def _answers(self) -> bool:

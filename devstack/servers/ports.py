@@ -7,7 +7,7 @@ import socket
 from devstack.servers.errors import PortInUse, ServerError
 
 LOOPBACK = "127.0.0.1"
-# Below the kernel's ephemeral range, so that no outgoing connection takes the port before the server starts.
+# Below the kernel's ephemeral range, so that no outgoing connection takes a port before its server starts.
 FIRST, LAST = 20000, 32000
 ATTEMPTS = 200
 
@@ -23,7 +23,6 @@ def is_free(port: int) -> bool:
 
 
 def answers(port: int) -> bool:
-    """Return whether a process accepts connections on this loopback port."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=1):
             return True
@@ -32,7 +31,6 @@ def answers(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return an unused loopback port. Raises ServerError after ATTEMPTS tries."""
     chance = random.SystemRandom()
     for _ in range(ATTEMPTS):
         port = chance.randrange(FIRST, LAST)
@@ -42,7 +40,7 @@ def free_port() -> int:
 
 
 def require_free(port: int, server: str) -> None:
-    """Raise PortInUse, naming the server, unless the port is free."""
+    """Raise PortInUse, naming ``server``, unless the port is free."""
     if not is_free(port):
         raise PortInUse(
             f"{server} cannot start: port {port} on {LOOPBACK} is in use by another process. "

@@ -21,13 +21,13 @@ USER = "gantt"
 DATABASE = "gantt"
 START_SECONDS = 60.0
 INIT_SECONDS = 120.0
-PARENT = 1  # field of /proc/PID/stat after the command's name and the state
-# Access to the folder, which only its owner has, gives all rights.
+PARENT = 1  # field number in /proc/PID/stat, counted from the state
+# Only the owner has access to the folder, and this access gives all rights.
 INIT = ("--auth=trust", f"--username={USER}", "--no-sync", "--encoding=UTF8", "--locale=C")
 
 
 def postgresql_programs() -> Path:
-    """Return the program folder of the newest installed PostgreSQL server. Raises BinaryMissing."""
+    """Return the program folder of the newest installed server. Raises BinaryMissing."""
     folders = [path.parent for path in Path(PROGRAMS_ROOT).glob("*/bin/postgres") if os.access(path, os.X_OK)]
     if not folders:
         raise BinaryMissing("No PostgreSQL server was found: install Debian's package (`apt-get install postgresql`).")
@@ -35,7 +35,7 @@ def postgresql_programs() -> Path:
 
 
 class PostgresqlServer(PrivateServer):
-    """PostgreSQL server, optionally with a loopback `port`; all its files are in `folder` (mode 0700)."""
+    """PostgreSQL server, optionally with a loopback ``port``; all files are in ``folder`` (mode 0700)."""
 
     def __init__(
         self, folder: Path, *, settings: Sequence[str] = (), port: int | None = None, name: str = "postgresql"
@@ -46,7 +46,6 @@ class PostgresqlServer(PrivateServer):
         self._data = self.folder / "data"
 
     def start(self) -> None:
-        """Create a missing database, start, and wait until the server answers. On ServerError nothing runs."""
         self._process.require_stopped()
         programs = postgresql_programs()
         private_folder(self.folder)
@@ -65,12 +64,12 @@ class PostgresqlServer(PrivateServer):
             raise
 
     def stop(self) -> None:
-        """Close all sessions, and stop the server after it has written its data, if it runs."""
+        """Close all sessions, then stop the server after it has written its data."""
         self._process.signal(signal.SIGINT)
         super().stop()
 
     def kill(self) -> None:
-        """Kill the server and its sessions with SIGKILL, as in a machine crash. Raises ServerError if one stays."""
+        """Kill the server and its sessions, like a crash of the machine. Raises ServerError if one remains."""
         sessions = {session: start_ticks(session) for session in self.sessions()}
         self._process.kill()
         _signal(sessions, signal.SIGKILL)
@@ -79,7 +78,7 @@ class PostgresqlServer(PrivateServer):
             raise ServerError(f"Sessions of {self.name} did not end on SIGKILL; check what blocks them.")
 
     def pause(self) -> None:
-        """Suspend the server, which starts no sessions meanwhile, and its sessions, until `resume`."""
+        """Suspend the server, which starts no sessions meanwhile, and its sessions."""
         super().pause()
         _signal(self.sessions(), signal.SIGSTOP)
 
@@ -91,7 +90,7 @@ class PostgresqlServer(PrivateServer):
         self._run([*_unprivileged(), str(postgresql_programs() / "pg_ctl"), "promote", "-D", str(self._data), "-w"])
 
     def follow(self, primary: "PostgresqlServer") -> None:
-        """Copy `primary` into this empty folder as its standby; `start` begins replication."""
+        """Copy ``primary`` into this empty folder as its standby; `start` begins replication."""
         private_folder(self.folder)
         copy = ["--pgdata", str(self._data), "--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
         program = str(postgresql_programs() / "pg_basebackup")
@@ -100,7 +99,7 @@ class PostgresqlServer(PrivateServer):
         self.settings = (*self.settings, *(line for line in standby.splitlines() if line.startswith("primary_")))
 
     def url(self, database: str = DATABASE) -> str:
-        """Return a database's address in the form of [store] url."""
+        """Return a database's URL in the form of [store] url."""
         port = "" if self.port is None else f"&port={self.port}"  # the port is part of the socket's name
         return f"postgresql://{USER}@/{database}?host={quote(str(self.folder))}{port}"
 
@@ -122,7 +121,7 @@ class PostgresqlServer(PrivateServer):
             )
 
     def sessions(self) -> list[int]:
-        """Return the server's child processes, each the leader of its process group."""
+        """Return the server's child processes, each of which leads its process group."""
         server = self.pid
         pids = []
         for path in Path("/proc").glob("[0-9]*/stat"):
@@ -152,7 +151,7 @@ def _signal(sessions: Iterable[int], number: int) -> None:
 
 
 def _unprivileged() -> list[str]:
-    """Return a command prefix for root, which PostgreSQL refuses: a user namespace that maps root to another user."""
+    """Return a command prefix for root, which PostgreSQL refuses: a user namespace with an unprivileged user."""
     if os.geteuid() != 0:
         return []
     program = shutil.which("unshare")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server process, identified by pid and start time, so that no other process is ever signalled."""
+"""Server process, identified by pid and start time so that no other process is ever signalled."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ LOG_TAIL = 800
 
 
 def poll(ready: Callable[[], bool], seconds: float, pause: float = POLL) -> bool:
-    """Wait until `ready()`, at most so long; return whether it was."""
+    """Wait until ``ready()`` is true, at most ``seconds``; return whether it was."""
     deadline = time.monotonic() + seconds
     while not ready():
         if time.monotonic() > deadline:
@@ -30,7 +30,7 @@ def poll(ready: Callable[[], bool], seconds: float, pause: float = POLL) -> bool
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when the process started, in clock ticks since boot; None if it has ended or is a zombie."""
+    """Return when the process started, in clock ticks since boot; None if it ended or is a zombie."""
     fields = _stat(pid)
     return int(fields[19]) if fields else None
 
@@ -41,20 +41,20 @@ def members(group: int) -> list[int]:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat from the state on; None if the process has ended or is a zombie."""
+    """Return the fields of /proc/PID/stat from the state on; None if the process ended or is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # The command's name, in parentheses, may contain spaces and parentheses.
+    # The command name, in parentheses, may itself contain spaces and parentheses.
     fields = stat.rpartition(")")[2].split()
     state, threads = fields[0], int(fields[17])
-    # A dead leader with running threads keeps its sockets, so it has not ended.
+    # A dead leader with running threads keeps its sockets, so it has not really ended.
     return None if state in "ZX" and threads <= 1 else fields
 
 
 class ServerProcess:
-    """Background process of a run folder; its pid file lets a later program find and end it."""
+    """Background process of a run folder, which later programs find and end by its pid file."""
 
     def __init__(self, name: str, pid_file: Path, log: Path) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Pid of the live process, or None; another process that reuses the pid does not count."""
+        """Pid of the live process, or None; a reused pid does not count."""
         self._reap()
         pid, recorded = self._record()
         started = start_ticks(pid) if pid is not None else None
@@ -72,24 +72,23 @@ class ServerProcess:
 
     @property
     def group(self) -> int | None:
-        """Process group that the process leads, or led if members still run; None without any."""
+        """Process group that the process leads, or that it led and that still has members; else None."""
         pid, _ = self._record()
         if pid is None:
             return None
         fields = _stat(pid)
         if fields is not None:
             return pid if pid == self.pid and int(fields[2]) == pid else None
-        # The number may have been reused; members are recognized by session and working folder.
+        # The pid may be reused, so recognize members by session and working folder.
         return pid if any(self._is_orphaned_member(member, pid) for member in members(pid)) else None
 
     def require_stopped(self) -> None:
-        """Raise AlreadyRunning if the process runs."""
         pid = self.pid
         if pid is not None:
             raise AlreadyRunning(f"{self.name} is already running with pid {pid} in {self.pid_file.parent}.")
 
     def spawn(self, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
-        """Start the command in a session of its own; it ends with this process. Raises AlreadyRunning, ServerError."""
+        """Start the command in its own session; it ends with this process. Raises AlreadyRunning, ServerError."""
         self.require_stopped()
         try:
             log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
@@ -113,11 +112,10 @@ class ServerProcess:
         self._write_record(os.getpid())
 
     def forget(self) -> None:
-        """Remove the record of the process, which goes on."""
         self.pid_file.unlink(missing_ok=True)
 
     def start(self, command: Sequence[str], cwd: Path, ready: Callable[[], bool], seconds: float) -> None:
-        """Start the command with this process's environment, and wait for `ready()`. On ServerError nothing runs."""
+        """Start the command with this process's environment, and wait for ``ready()``. On ServerError nothing runs."""
         self.spawn(command, os.environ, cwd)
         try:
             self.wait_ready(ready, seconds)
@@ -126,7 +124,7 @@ class ServerProcess:
             raise
 
     def wait_ready(self, ready: Callable[[], bool], seconds: float) -> None:
-        """Wait for `ready()`. Raises ServerNotReady if the process ends or the time is over."""
+        """Wait for ``ready()``. Raises ServerNotReady if the process ends or ``seconds`` pass."""
         deadline = time.monotonic() + seconds
         while not ready():
             if self.pid is None:
@@ -136,18 +134,18 @@ class ServerProcess:
             time.sleep(POLL)
 
     def stop(self, seconds: float) -> None:
-        """Stop the process and its group with SIGTERM, and after `seconds` with SIGKILL."""
+        """Stop the process and its group with SIGTERM, after ``seconds`` with SIGKILL."""
         stop_together([self], seconds)
 
     def kill(self) -> None:
-        """Kill the process with SIGKILL and wait for its end. Raises ServerError if it does not end."""
+        """Kill the process, and wait for its end. Raises ServerError if it does not end."""
         self.signal(signal.SIGKILL)
         if not self.wait_exit(10):
             raise ServerError(f"{self.name} (pid {self.pid}) did not end on SIGKILL; check what blocks it.")
         self.forget()
 
     def kill_group(self) -> None:
-        """Kill the process and its workers at once, as a power failure would; raises like ``kill``."""
+        """Kill the process and its workers at once, like a power failure. Raises ServerError."""
         if self.pid is not None:
             _signal_group(self.pid, signal.SIGKILL)
         self.kill()
@@ -159,10 +157,10 @@ class ServerProcess:
                 os.kill(pid, number)
 
     def end_group(self, group: int | None, deadline: float) -> None:
-        """Wait for the end of the signalled process and its group, killed after the deadline. Raises ServerError."""
+        """Wait until the signalled process and its group end; kill them after the deadline. Raises ServerError."""
         has_ended = self._wait_exit(deadline)
         if group is not None and has_ended:
-            # The remaining members were not signalled so far.
+            # The remaining members have not been signalled yet.
             _signal_group(group, signal.SIGTERM)
             has_ended = poll(lambda: not members(group), deadline - time.monotonic())
         if group is not None and not has_ended:
@@ -180,7 +178,7 @@ class ServerProcess:
             record = json.loads(self.pid_file.read_text())
             pid, recorded = record["pid"], record["start_ticks"]
         except (OSError, ValueError, TypeError, KeyError):
-            # No file, or written by another program as a plain number.
+            # No record, or a plain number that a different program wrote.
             return None, None
         return (pid, recorded) if isinstance(pid, int) else (None, None)
 
@@ -206,10 +204,7 @@ class ServerProcess:
 
 
 def stop_together(processes: Sequence[ServerProcess], seconds: float) -> None:
-    """Send SIGTERM to all processes at once, because some wait for each other; kill the rest after `seconds`.
-
-    Raises ServerError, after stopping the others, if a process does not end.
-    """
+    """Stop all processes at once, because some wait for others; SIGKILL after ``seconds``. Raises ServerError."""
     # Before any signal, because a group without its leader is harder to identify.
     groups = {process: process.group for process in processes}
     for process in processes:

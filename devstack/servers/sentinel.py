@@ -24,7 +24,7 @@ WATCH_SECONDS = 60.0
 
 
 class Sentinel(PrivateServer):
-    """Redis Sentinel. Its state is in its configuration file, which begins with ``settings``."""
+    """Redis Sentinel. Its configuration file begins with ``settings``, and contains its state."""
 
     def __init__(
         self,
@@ -45,7 +45,6 @@ class Sentinel(PrivateServer):
         self._down_ms = down_ms
 
     def start(self) -> None:
-        """Start, the first time with a new configuration. Raises ServerError."""
         private_folder(self.folder)
         conf = self.folder / "sentinel.conf"
         if not conf.exists():
@@ -61,7 +60,6 @@ class Sentinel(PrivateServer):
         return redis.Redis(LOOPBACK, self.port, username=user, password=password, decode_responses=True)
 
     def knows_all(self, sentinels: int, replicas: int) -> bool:
-        """Return whether the sentinel knows this many sentinels and replicas, all alive."""
         with self.client() as client:
             state = client.sentinel_master(SERVICE)
             replica_states = client.sentinel_slaves(SERVICE)
@@ -102,7 +100,7 @@ class Sentinel(PrivateServer):
 
 
 class SentinelGroup:
-    """Primary with replicas (2) and sentinels (3), which replace a primary silent for ``down_ms``."""
+    """Primary with replicas and sentinels, which replace a primary that is silent for ``down_ms``."""
 
     def __init__(
         self,
@@ -143,7 +141,6 @@ class SentinelGroup:
         ]
 
     def start(self) -> None:
-        """Start all, and wait until every sentinel knows all others. On ServerError nothing runs."""
         private_folder(self.folder)
         try:
             for server in self.servers:
@@ -156,7 +153,6 @@ class SentinelGroup:
             raise
 
     def kill(self) -> None:
-        """Kill every process with SIGKILL, sentinels first."""
         for sentinel in self.sentinels:
             sentinel.kill()
         for server in self.servers:
@@ -170,7 +166,7 @@ class SentinelGroup:
         return f"redis+sentinel://{user}:{self._passwords.of(user)}@{hosts}/{SERVICE}/0?{login}"
 
     def primary(self) -> RedisServer:
-        """Return the primary by the sentinels' newest configuration. Raises ServerError if no sentinel runs."""
+        """Return the primary in the sentinels' newest configuration. Raises ServerError if no sentinel runs."""
         states = []
         for sentinel in self.sentinels:
             if sentinel.pid is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all private servers have: one process whose files are in a folder of mode 0700."""
+"""Base class of private servers: one process whose files are in a folder of mode 0700."""
 
 import shutil
 import signal
@@ -35,14 +35,13 @@ class PrivateServer:
         return self._process.pid
 
     def stop(self) -> None:
-        """Stop the server after it has written its data, if it runs."""
         self._process.stop(self.STOP_SECONDS)
 
     def kill(self) -> None:
         self._process.kill()
 
     def pause(self) -> None:
-        """Suspend the server, as on a machine that swaps or is cut off; the kernel still accepts connections."""
+        """Suspend the server, like on a machine that swaps; the kernel still accepts connections."""
         self._process.signal(signal.SIGSTOP)
 
     def resume(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Program that `lifetime` starts: waits for a process to end, then ends that process's servers."""
+"""Program that `lifetime` starts: it waits for a process to end, then ends that process's servers."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ PIECE = 65536  # bytes
 
 
 def main(owner: int) -> None:
-    """End the servers named on standard input, one ``[pid, pid file]`` per line, when the owner has ended."""
+    """End the servers named on standard input, one ``[pid, pid file]`` per line, after the owner has ended."""
     with open(0, "rb", buffering=0, closefd=False) as names:
         text = read_until_end(owner, names)
     end_servers([(pid, Path(path)) for pid, path in map(json.loads, text.splitlines())])
@@ -31,7 +31,7 @@ def read_until_end(owner: int, names: io.FileIO) -> bytes:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
         poll.register(names, select.POLLIN)
-        # Another parent means that the owner has ended, so its pid may be another process's.
+        # A different parent means that the owner has ended; its pid may be reused.
         while os.getppid() == owner and descriptor not in dict(poll.poll()):
             chunk = names.read(PIECE)
             text += chunk or b""
@@ -43,7 +43,7 @@ def read_until_end(owner: int, names: io.FileIO) -> bytes:
 
 
 def end_servers(servers: Iterable[tuple[int, Path]]) -> None:
-    """Kill the servers that their pid files still name, not those started there by a later owner."""
+    """Kill the servers that their pid files still name, not those started in the folders by a later owner."""
     processes = [ServerProcess(path.stem, path, Path(os.devnull)) for pid, path in servers if _is_at(pid, path)]
     stop_together(processes, 0)  # no grace period, because the servers have no users left
 

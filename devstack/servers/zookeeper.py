@@ -12,12 +12,11 @@ from devstack.servers.server import SYSTEM_PATH, PrivateServer
 
 CLASSES = Path("/usr/share/java/zookeeper.jar")  # its manifest lists all other required archives
 MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
-TICK_MS = 500  # session time-outs are 2 to 20 ticks
+TICK_MS = 500  # session timeouts are 2 to 20 ticks
 START_SECONDS = 60.0
 
 
 def zookeeper_classes() -> Path:
-    """Return the path of ZooKeeper's classes. Raises BinaryMissing without them or Java."""
     if not CLASSES.exists() or shutil.which("java", path=SYSTEM_PATH) is None:
         raise BinaryMissing("No ZooKeeper was found: install Debian's package (`apt-get install zookeeper`).")
     return CLASSES
@@ -31,7 +30,6 @@ class ZooKeeperServer(PrivateServer):
         self.port = port or free_port()
 
     def start(self) -> None:
-        """Start, and wait until it answers. On ServerError nothing runs."""
         self._process.require_stopped()
         classes = zookeeper_classes()
         private_folder(self.folder)
@@ -42,7 +40,7 @@ class ZooKeeperServer(PrivateServer):
         self._process.start(command, self.folder, self._answers, START_SECONDS)
 
     def url(self) -> str:
-        """Return the address in the form of [service_group] backend_url."""
+        """Return the URL in the form of [service_group] backend_url."""
         return f"zookeeper://{LOOPBACK}:{self.port}"
 
     def _answers(self) -> bool:
