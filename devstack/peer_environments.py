@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers (Nova, Placement) in virtual environments of their own, for the lab, Nova's cloud and the tests."""
+"""Virtual environments of the peers (Nova, Placement), for the lab, Nova clouds and tests."""
 
 import os
 import shutil
@@ -17,12 +17,12 @@ TAIL = 600
 
 
 class PeerMissing(BinaryMissing):
-    """Raised when a peer is not installed or cannot be; the message says why and what to do."""
+    """Raised when a peer is not installed or cannot be installed; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """An environment: its name and version, its requirements, and the command whose --install makes it."""
+    """Environment of a peer with its requirements; ``command`` with --install creates it."""
 
     name: str
     version: str
@@ -31,12 +31,11 @@ class Peer:
 
     @property
     def release(self) -> str:
-        """Name and version as text."""
         return f"{self.name} {self.version}"
 
 
 NOVA, PLACEMENT = "nova 34.0.0", "placement 16.0.0"
-# Nova and Placement as a cloud deploys them, which compare with gantt too.
+# Nova and Placement as a cloud deploys them; the lab compares them with gantt, too.
 NOVA_CLOUD = Peer(
     "nova-cloud",
     "34.0.0",
@@ -49,7 +48,6 @@ NOVA_CLOUD = Peer(
 
 
 def default_cache() -> Path:
-    """Return the folder of the environments."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "gantt-lab" / "peers"
 
@@ -64,7 +62,6 @@ CACHE = Argument(
 
 
 def python(cache: Path | None = None, peer: Peer = NOVA_CLOUD) -> Path:
-    """Return the Python of the peer's environment; raises PeerMissing if it is not installed."""
     folder = _folder(peer, cache)
     if not (folder / READY).exists():
         raise PeerMissing(
@@ -75,7 +72,7 @@ def python(cache: Path | None = None, peer: Peer = NOVA_CLOUD) -> Path:
 
 
 def install(cache: Path | None = None, peer: Peer = NOVA_CLOUD) -> None:
-    """Create the peer's environment if it is missing; raises PeerMissing and removes an incomplete one."""
+    """Create the peer's environment if it is missing. On failure, remove it and raise PeerMissing."""
     folder = _folder(peer, cache)
     if (folder / READY).exists():
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts a Nova cloud, boots servers, shows where they run, and leaves the cloud running; or stops it."""
+"""Program of nova.sh: starts a Nova cloud and boots servers on it, or stops the cloud."""
 
 import argparse
 import signal

@@ -31,7 +31,7 @@ class CallFailed(Exception):
 
 
 def wait_until(question: Callable[[], Result | None], what: str, seconds: float = SERVER_SECONDS) -> Result:
-    """Return the first true answer. Raises ServerNotReady. A service that does not serve yet counts as no answer."""
+    """Return the first true answer; a failed call counts as no answer. Raises ServerNotReady."""
     deadline = time.monotonic() + seconds
     while True:
         problem: object = "no"
@@ -46,7 +46,7 @@ def wait_until(question: Callable[[], Result | None], what: str, seconds: float 
 
 
 class RestClient:
-    """Sends JSON with a token and a microversion; ``call`` raises CallFailed for every status from 400 on."""
+    """REST client with a token and a microversion; ``call`` raises CallFailed for every status from 400 on."""
 
     def __init__(self, url: str, headers: Mapping[str, str], seconds: float = SECONDS) -> None:
         self._url = url
@@ -55,7 +55,6 @@ class RestClient:
         self._session.headers.update(headers)
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Return the answer's document, or None."""
         response = self._session.request(method, self._url + path, json=body, headers=headers, timeout=self._seconds)
         if not response.ok:
             raise CallFailed(f"{method} {path}", response.status_code, response.text)
@@ -70,7 +69,6 @@ class CloudPlacementClient(RestClient):
         super().__init__(url, {"X-Auth-Token": ADMIN_TOKEN, "OpenStack-API-Version": f"placement {PLACEMENT_VERSION}"})
 
     def count_computes(self) -> int:
-        """Return the number of providers that are hypervisors with inventory."""
         return len(self.get("/resource_providers?required=COMPUTE_NODE&resources=VCPU:1")["resource_providers"])
 
     def providers(self) -> list[dict[str, Any]]:
@@ -86,7 +84,6 @@ class CloudPlacementClient(RestClient):
         return usages
 
     def consumers(self, provider: str) -> dict[str, dict[str, int]]:
-        """Return the resources allocated from a provider, by consumer."""
         allocations = self.get(f"/resource_providers/{provider}/allocations")["allocations"]
         return {consumer: allocation["resources"] for consumer, allocation in allocations.items()}
 
@@ -108,7 +105,6 @@ class NovaClient(RestClient):
         return name
 
     def boot(self, name: str, flavor: str, hints: Mapping[str, Any] | None = None, **options: Any) -> str:
-        """Request a server and return its uuid; ``options`` are fields of the request."""
         server = {"name": name, "flavorRef": flavor, "imageRef": IMAGES["cirros"], "networks": "none", **options}
         request = {"server": server, **({"os:scheduler_hints": dict(hints)} if hints else {})}
         uuid: str = self.call("POST", "/servers", request)["server"]["id"]
@@ -122,7 +118,6 @@ class NovaClient(RestClient):
         self.call("POST", f"/servers/{uuid}/action", {action: arguments})
 
     def wait_for(self, uuids: Sequence[str], *statuses: str) -> list[dict[str, Any]]:
-        """Wait until each server has one of the statuses and no task; return them. Raises ServerNotReady."""
         what = f"{' or '.join(statuses)} of server"
         servers = [wait_until(partial(self._settled, uuid, statuses), f"{what} {uuid}") for uuid in uuids]
         for server in servers:
@@ -139,7 +134,7 @@ class NovaClient(RestClient):
         reraise=True,
     )
     def delete(self, path: str) -> None:
-        """Delete a resource. A call that was cut off is sent again, and then finds it deleted."""
+        """Delete a resource. A call that is repeated after a broken connection may find it deleted."""
         try:
             self.call("DELETE", path)
         except CallFailed as why:
@@ -151,7 +146,7 @@ class NovaClient(RestClient):
             wait_until(partial(self._is_deleted, uuid), f"the deletion of {uuid}")
 
     def _settled(self, uuid: str, statuses: Sequence[str]) -> dict[str, Any] | None:
-        """Return the server if it will not change any more by itself."""
+        """Return the server once it will no longer change by itself."""
         server = self.server(uuid)
         is_expected = server["status"] in (*statuses, "ERROR") and server["OS-EXT-STS:task_state"] is None
         return server if is_expected else None

@@ -37,21 +37,20 @@ COMMAND_SECONDS = 600.0
 STOP_SECONDS = 45.0
 METRICS_SECONDS = 10.0
 TAIL = 2000
-GUESTS = "guests"  # folder of a simulated hypervisor, in the state of its host
-# gantt's exchanges share names with Nova's, and each cell has its own message bus.
+GUESTS = "guests"  # folder of a simulated hypervisor's guests, in the state folder of its host
+# Separate virtual hosts, because gantt's exchanges share names with Nova's, and each cell has its own message bus.
 NOVA_VHOST, CELL2_VHOST = "nova", "nova-cell2"
 # The databases end with the cloud, so commits need not be durable.
 DATABASE_SETTINGS = ("--innodb-flush-log-at-trx-commit=0", "--max-connections=600")
 
 
 def default_folder() -> Path:
-    """Return the user's run folder of a Nova cloud, short because it contains Unix sockets."""
     configured = os.environ.get("GANTT_NOVA_RUN")
     return Path(configured) if configured else Path(tempfile.gettempdir()) / f"gantt-nova-{os.getuid()}"
 
 
 class NovaCloud:
-    """Starts, finds and stops a Nova cloud, with further RabbitMQ ``vhosts``; Nova must be installed."""
+    """Nova cloud in a run folder, with additional RabbitMQ ``vhosts``. Nova must be installed."""
 
     def __init__(
         self, folder: Path, size: CloudSize, ports: Mapping[str, int] | None = None, vhosts: Sequence[str] = ()
@@ -67,7 +66,6 @@ class NovaCloud:
 
     @classmethod
     def find(cls, folder: Path) -> "NovaCloud | None":
-        """Return the cloud recorded in ``folder``, or None. Raises DevstackError."""
         layout = Layout(folder)
         record = layout.cluster_record
         if record is None:
@@ -79,7 +77,7 @@ class NovaCloud:
 
     @cached_property
     def parts(self) -> CloudParts:
-        """Inputs of the daemons' commands, after the servers have started."""
+        """Inputs of the daemons' commands, available after the servers have started."""
         urls = CloudUrls(
             bus=self.rabbit.url(driver="rabbit", vhost=NOVA_VHOST),
             cell2_bus=self.rabbit.url(driver="rabbit", vhost=CELL2_VHOST),
@@ -100,7 +98,7 @@ class NovaCloud:
         return sorted(path.stem for path in self._pid_files() if self._process(path).pid is not None)
 
     def start(self) -> None:
-        """Start everything, and wait until all computes accept servers. On DevstackError, removes the run folder."""
+        """Start everything, and wait until all computes accept servers. On an error, remove the run folder."""
         if self.layout.present and any(self.layout.folder.iterdir()):
             raise ServerError(f"The run folder {self.layout.folder} is not empty; remove it, or set GANTT_NOVA_RUN.")
         peer_environments.python()
@@ -112,7 +110,6 @@ class NovaCloud:
             raise
 
     def start_servers(self) -> None:
-        """Start message bus, database and store in a new folder. Raises ServerError."""
         self.layout.make()
         self.layout.write_cluster_record({"size": asdict(self.size), "ports": self.ports})
         for server in (self.rabbit, self.database, self.store):
@@ -131,49 +128,45 @@ class NovaCloud:
         stop_together([self.process(daemon.name) for daemon in roles.served_by(self.parts, role)], STOP_SECONDS)
 
     def start_role(self, role: str, choice: str) -> None:
-        """Let another project serve a role whose daemons are stopped; wait until those with a port answer."""
+        """Start a stopped role with the daemons of ``choice``, and wait until those with a port answer."""
         self.size = CloudSize(**{**asdict(self.size), role: choice})
         self.__dict__.pop("parts", None)
         self.layout.write_cluster_record({"size": asdict(self.size), "ports": self.ports})
         self._wait_for_ports([(daemon, self.spawn(daemon)) for daemon in roles.served_by(self.parts, role)])
 
     def add_compute(self, host: str) -> None:
-        """Start a compute on another host, and wait until it accepts servers."""
         count = self.placement.count_computes()
         self.spawn(roles.compute(self.parts, host))
         self._wait_for_computes(count + 1)
 
     def command(self, program: str, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
-        """Run nova-manage or nova-status and return its output. Raises ServerError for another exit status."""
+        """Run nova-manage or nova-status, and return its output. Raises ServerError for an unexpected exit status."""
         return self._run([*roles.nova_program(self.parts, program), *arguments], {}, statuses)
 
     def gantt(self, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
-        """Run the command `gantt` as an operator and return its output; raises like `command`."""
         return self._run([*roles.operator_command(self.parts), *arguments], roles.SOURCE_TREE, statuses)
 
     def placement_import(self, *arguments: str) -> str:
-        """Run gantt-placement-import on the database of OpenStack's Placement and return its output."""
         return self._run([*roles.import_command(self.parts), *arguments], roles.SOURCE_TREE, (0,))
 
     def metric(self, name: str) -> float:
-        """Return a metric of gantt-scheduler by name with labels; 0 if absent."""
+        """Return a metric of gantt-scheduler, given as a name with labels; 0 if it is absent."""
         page = requests.get(self._url("metrics"), timeout=METRICS_SECONDS).text
         values = [line.rpartition(" ")[2] for line in page.splitlines() if line.startswith(f"{name} ")]
         return float(values[0]) if values else 0.0
 
     def guests(self) -> dict[str, list[str]]:
-        """Return {server: hosts whose hypervisor has a guest of it}."""
+        """Return {server: hosts whose hypervisors have a guest of it}."""
         hosts = collections.defaultdict(list)
         for path in sorted(self.layout.state.glob(f"*/{GUESTS}/*")):
             hosts[path.name].append(path.parents[1].name)
         return dict(hosts)
 
     def differences(self) -> list[str]:
-        """Return a sentence for each consumer whose allocations differ from Nova's records."""
         return records.differences(self._cell_databases, self.placement)
 
     def inconsistencies(self) -> list[str]:
-        """Return sentences on differences of allocations, usages, gantt's claims, and guests of running computes."""
+        """Return one sentence per difference of allocations, usages, gantt's claims, or guests of running computes."""
         allocations = comparison.provider_allocations(self.placement)
         sentences = [*self.differences(), *comparison.usage_differences(self.placement, allocations)]
         if self.size.placement == "gantt":
@@ -183,11 +176,10 @@ class NovaCloud:
         return sentences + comparison.guest_differences(self.guests(), records.guests(*self._cell_databases), hosts)
 
     def open_store(self, *namespaces: str) -> RedisStore:
-        """Return gantt's store with the rights of gantt-scheduler. The caller closes it."""
+        """Return gantt's store with the rights of gantt-scheduler; the caller must close it."""
         return RedisStore(self.store.url(redis_users.SCHEDULER.name), PARTITION, namespaces=namespaces)
 
     def stop(self) -> None:
-        """Stop all processes that run: the daemons together, then the servers."""
         stop_together([self._process(path) for path in self.layout.folder.glob("*.pid")], STOP_SECONDS)
         for server in (self.store, self.database, self.rabbit):
             server.stop()
@@ -248,7 +240,7 @@ class NovaCloud:
         self.command("nova-manage", "cell_v2", "create_cell", "--name", name, *connections)
 
     def _wait_for_computes(self, count: int) -> None:
-        """Wait until so many computes have a provider, map their hosts to the cell, and wait for the services."""
+        """Wait for ``count`` computes' providers, map their hosts to the cell, and wait for the services."""
         wait_until(lambda: self.placement.count_computes() >= count, "the providers of all computes", START_SECONDS)
         self.command("nova-manage", "cell_v2", "discover_hosts")
         wait_until(lambda: len(self.nova.hosts_up()) >= count, "all computes to be up", START_SECONDS)

@@ -15,7 +15,6 @@ HELP = {"placement": "gantt", "scheduler": "gantt; nova with another Placement t
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options. Exits with 0 after the help, with 2 after an invalid option."""
     parser = argparse.ArgumentParser(prog="nova.sh", description=DESCRIPTION)
     for role, choices in ROLES.items():
         parser.add_argument(f"--{role}", choices=choices, help=f"who serves this role ({HELP[role]})")
@@ -30,7 +29,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _choose_roles(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Set unchosen roles: gantt, if it can serve them."""
+    """Let gantt serve each unchosen role that it can serve."""
     options.placement = options.placement or GANTT
     options.scheduler = options.scheduler or (GANTT if options.placement == GANTT else NOVA)
     if options.placement != GANTT and options.scheduler != NOVA:

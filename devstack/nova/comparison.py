@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons after a test: Placement's usages, gantt's claims, and guests of hypervisors."""
+"""Comparisons after a test: Placement's usages, gantt's claims, and the hypervisors' guests."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ def provider_allocations(placement: CloudPlacementClient) -> ProviderAllocations
 
 
 def usage_differences(placement: CloudPlacementClient, allocations: ProviderAllocations) -> list[str]:
-    """Return a sentence for each provider whose usages are not the sum of its allocations."""
+    """Return one sentence per provider whose usages are not the sum of its allocations."""
     return [
         f"{provider} has the usages {_positive(usages)}, but its allocations are {_positive(sums)} in sum"
         for provider, consumers in allocations.items()
@@ -29,7 +29,7 @@ def usage_differences(placement: CloudPlacementClient, allocations: ProviderAllo
 
 
 def claim_differences(store: ClaimQueries, allocations: ProviderAllocations) -> list[str]:
-    """Return a sentence for each consumer whose claim differs from its allocations, and `verify`'s problems."""
+    """Return one sentence per consumer whose claim differs from its allocations, and per problem of ``verify``."""
     by_api = _by_consumer(allocations)
     claims = {claim.consumer: claim for claim in paging.entries(lambda marker: store.claims(marker=marker))}
     verification = store.verify()
@@ -45,7 +45,7 @@ def claim_differences(store: ClaimQueries, allocations: ProviderAllocations) -> 
 
 
 def guest_differences(guests: Mapping[str, Sequence[str]], recorded: Guests, hosts: Sequence[str]) -> list[str]:
-    """Return a sentence for each server with too many or too few guests on ``hosts``; hypervisors listed ``guests``."""
+    """Return one sentence per server with missing or unexpected guests on ``hosts``."""
     sentences = []
     for server in sorted({*guests, *recorded.required, *recorded.allowed}):
         present = {*guests.get(server, ())} & {*hosts}

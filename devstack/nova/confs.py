@@ -52,14 +52,14 @@ def nova(host: str, size: CloudSize, urls: CloudUrls, state: Path, paste: Path, 
             "log_options": False,
             "concurrency_backend": "threading",
             "compute_driver": "simulated.SimulatedDriver",
-            # No overcommit: tests count the capacity.
+            # No overcommit, because tests count the capacity.
             "initial_cpu_allocation_ratio": 1.0,
             "initial_ram_allocation_ratio": 1.0,
             "initial_disk_allocation_ratio": 1.0,
             "reserved_host_memory_mb": 0,
-            # The fake hypervisor forgets which guests are stopped when it restarts.
+            # A restart makes the fake hypervisor lose which guests are stopped.
             "sync_power_state_interval": -1,
-            # After its start, a compute soon ends guests of servers that were deleted meanwhile.
+            # A starting compute must soon end guests of servers that were deleted meanwhile.
             "running_deleted_instance_poll_interval": REAP_SECONDS,
             "running_deleted_instance_timeout": 0,
             "heal_instance_info_cache_interval": -1,
@@ -102,7 +102,7 @@ def gantt_placement(urls: CloudUrls, size: CloudSize, port: int) -> Groups:
 
 
 def gantt_scheduler(urls: CloudUrls, size: CloudSize, metrics_port: int) -> Groups:
-    """Return the configuration of gantt-scheduler. Raises ServerError for options that it cannot follow."""
+    """Return the configuration of gantt-scheduler. Raises ServerError for options that it does not support."""
     groups: Groups = {
         "DEFAULT": {"transport_url": urls.gantt_bus},
         "rpc": {"partition": PARTITION},
@@ -147,7 +147,7 @@ def placement(urls: CloudUrls) -> Groups:
 
 
 def _translated(options: Mapping[str, Mapping[str, str]]) -> Groups:
-    """Return gantt-nova-config's translation of options of nova.conf."""
+    """Translate options of nova.conf like gantt-nova-config. Raises ServerError if one is refused."""
     values = {section: {option: [value] for option, value in group.items()} for section, group in options.items()}
     translation = from_nova.translate(values)
     if translation.refused:

@@ -14,17 +14,17 @@ Allocations = dict[str, dict[str, dict[str, int]]]  # {consumer: {provider: {res
 
 # States in which a migration is the consumer of the source's resources.
 HOLDING = ("migrating", "pre-migrating", "post-migrating", "finished", "queued", "preparing", "running", "confirming")
-# The source of an evacuation is freed when its compute starts again; then the migration is "completed".
+# An evacuation keeps this status, and its source the resources, until the source's compute starts again.
 EVACUATED = "done"
 RESOURCES = "resources:"
-# Only Neutron records what ports request.
+# Only Neutron records the resources that ports request.
 OF_PORTS = ("NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC")
 
-# In other states an instance may lack a guest, because its build or move failed or goes on.
+# In other states an instance may lack a guest: its build or move failed or has not ended.
 WITH_GUEST = ("active", "paused", "resized", "stopped", "suspended")
 
 PROVIDERS = "SELECT hypervisor_hostname, uuid FROM compute_nodes WHERE deleted = 0"
-# During a resize to another cell, both cells have the instance and its migrations; in one they are hidden.
+# During a resize across cells, both have the instance and its migrations, which are hidden in one.
 INSTANCES = """
 SELECT instances.uuid, instances.node, instances.vm_state, instance_extra.flavor
 FROM instances JOIN instance_extra ON instance_extra.instance_uuid = instances.uuid
@@ -55,9 +55,9 @@ class Guests:
 
 
 def guests(*databases: str) -> Guests:
-    """Return where guests are by the records in the cells' databases, given by URL.
+    """Return the hosts of each server's guests, according to the cells' databases (URLs).
 
-    A guest stays on the source until a move is confirmed, or an evacuation's source returns.
+    A move's source keeps its guest until the move is confirmed, an evacuation's source until it returns.
     """
     instances, moves = ([row for database in databases for row in _rows(database, query)] for query in (GUESTS, MOVES))
     required = {uuid: frozenset([host]) for uuid, host, state, task in instances if state in WITH_GUEST and not task}
@@ -72,7 +72,7 @@ def guests(*databases: str) -> Guests:
 
 
 def recorded(*databases: str) -> Allocations:
-    """Return the allocations by instances, migrations and compute nodes in the cells' databases, given by URL."""
+    """Return the allocations of instances and migrations, according to the cells' databases (URLs)."""
     nodes, instances, migrations = (
         [row for database in databases for row in _rows(database, query)]
         for query in (PROVIDERS, INSTANCES, MIGRATIONS)
@@ -95,7 +95,6 @@ def recorded(*databases: str) -> Allocations:
 
 
 def build_attempts(database: str, instances: Collection[str]) -> dict[str, int]:
-    """Return the number of hosts on which each instance's build was tried, by a cell's database."""
     return {uuid: count for uuid, count in _rows(database, BUILDS) if uuid in instances}
 
 
@@ -109,7 +108,6 @@ def _rows(database: str, query: str) -> Sequence[Any]:
 
 
 def amounts(flavor: Mapping[str, Any]) -> dict[str, int]:
-    """Return the resources of a flavor, a serialized object of Nova."""
     fields = flavor["nova_object.data"]
     disk = fields["root_gb"] + fields["ephemeral_gb"] + -(-fields["swap"] // 1024)
     resources = {"VCPU": fields["vcpus"], "MEMORY_MB": fields["memory_mb"], "DISK_GB": disk}
@@ -138,7 +136,6 @@ def stored(placement: CloudPlacementClient) -> Allocations:
 
 
 def differences(databases: Sequence[str], placement: CloudPlacementClient) -> list[str]:
-    """Return a sentence for each consumer whose allocations differ from the records in the cells' databases."""
     by_records = recorded(*databases)
     by_placement = stored(placement)
     return [

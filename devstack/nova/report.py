@@ -13,7 +13,6 @@ DOWN = "./devstack/nova.sh --down"
 
 
 def text(cloud: NovaCloud, servers: Iterable[Mapping[str, Any]], differences: Sequence[str]) -> str:
-    """Return the servers by host with used capacity, and the comparison with Nova's records."""
     by_host = collections.defaultdict(list)
     for server in servers:
         by_host[server["OS-EXT-SRV-ATTR:host"] or "-"].append(server["status"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Projects that may serve each role of a Nova cloud, and their daemons."""
+"""Projects that can serve each role of a Nova cloud, and their daemons."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ PORTS = ("api", "fakes", "placement", "metrics")
 
 @dataclass(frozen=True)
 class CloudParts:
-    """Inputs of the daemons' commands. ``ports`` has the names in `PORTS`."""
+    """Inputs of the daemons' commands; ``ports`` has the names in `PORTS`."""
 
     size: CloudSize
     environment: Path  # virtual environment of Nova
@@ -35,7 +35,7 @@ class CloudParts:
 
 @dataclass(frozen=True)
 class Daemon:
-    """Command of a daemon, environment variables, and the port on which it answers once it serves."""
+    """Command and environment variables of a daemon, and the port on which it answers when it serves."""
 
     name: str
     command: list[str]
@@ -47,7 +47,6 @@ MakeDaemons = Callable[[CloudParts], list[Daemon]]
 
 
 def nova_conf(parts: CloudParts, host: str, *, databases: bool) -> Path:
-    """Write nova.conf of a host and return its path."""
     state = private_folder(parts.state / host)
     groups = confs.nova(host, parts.size, parts.urls, state, parts.environment / PASTE, databases=databases)
     path = private_folder(parts.etc / host) / "nova.conf"
@@ -98,7 +97,6 @@ def compute(parts: CloudParts, host: str) -> Daemon:
 
 
 def conductor(parts: CloudParts) -> list[Daemon]:
-    """Return nova-conductor of the API and first cell, and of the second cell."""
     second = [Daemon("conductor2", cell2_program(parts, "nova-conductor"))] if parts.size.second_cell else []
     return [Daemon("conductor", nova_program(parts, "nova-conductor")), *second]
 
@@ -175,7 +173,6 @@ def _python(parts: CloudParts) -> str:
     return str(parts.environment / "bin" / "python")
 
 
-# Each choice for a role is one entry.
 ROLES: Mapping[str, Mapping[str, MakeDaemons]] = {
     "placement": {"gantt": _gantt_placement, "placement": _openstack_placement},
     "scheduler": {"nova": _nova_scheduler, "gantt": _gantt_scheduler, "shadow": _shadowed_nova_scheduler},

@@ -8,15 +8,11 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class CloudSize:
-    """Number and capacity of computes, projects of the roles in `roles.ROLES`, and settings of gantt's services.
+    """Size of a cloud, the projects of the roles in `roles.ROLES`, and settings of gantt's services.
 
-    Attributes:
-        schedulers: Number of workers.
-        durability: appendfsync of the store.
-        build_timeout, bridge_max_age: Seconds.
-        second_cell: Number of computes in a second cell; 0 means no second cell.
-        nova_options: {section: further options of nova.conf} on all hosts, which gantt-nova-config translates for
-            gantt-scheduler.
+    ``second_cell`` is the number of computes in a second cell; 0 means no such cell. ``build_timeout`` and
+    ``bridge_max_age`` are in seconds. ``nova_options`` are additional {section: options} of nova.conf on all hosts;
+    gantt-nova-config translates them for gantt-scheduler.
     """
 
     computes: int = 4

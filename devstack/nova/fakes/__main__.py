@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serve the fakes on a port of this machine, each below a path of its own."""
+"""Serve the fakes on a port of this machine, each below its own path."""
 
 import argparse
 import http.server
@@ -64,7 +64,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def services(port: int, *, compute: str, placement: str) -> dict[str, Answer]:
-    """Return the services by path; ``compute`` and ``placement`` are the URLs of the other catalogue entries."""
+    """Return the services by path; ``compute`` and ``placement`` are URLs for Keystone's catalogue."""
     base = f"http://{LOOPBACK}:{port}"
     catalogue = {"compute": f"{compute}/v2.1", "placement": placement}
     catalogue |= {"identity": f"{base}/identity/v3", "image": f"{base}/image", "network": f"{base}/network"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from devstack.nova.fakes.messages import NOT_FOUND, Reply, ServiceCall, versions
 
-# Two images, so that a server can be rebuilt with another.
+# Two images, so that tests can rebuild a server with a different one.
 IMAGES = {"cirros": "7a1c3f6e-0000-4000-8000-000000000001", "debian": "7a1c3f6e-0000-4000-8000-000000000002"}
 CREATED = "2020-01-01T00:00:00Z"
 

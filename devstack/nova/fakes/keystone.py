@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fake of Keystone: accepts any user as administrator. Its tokens are ``user:project``, so it has no state."""
+"""Fake of Keystone that accepts any user as administrator; tokens are ``user:project``, so it has no state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ DEFAULT_PROJECT = "demo"
 
 
 class FakeKeystone:
-    """Issues and validates tokens; ``catalogue`` has the URL of each service type."""
+    """Issuer and validator of tokens; ``catalogue`` maps service types to URLs."""
 
     def __init__(self, catalogue: Mapping[str, str]) -> None:
         self._catalogue = catalogue

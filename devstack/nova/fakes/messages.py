@@ -8,14 +8,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ServiceCall:
-    """Request to one service; its path lacks the service's prefix."""
+    """Request to one service; ``path`` is relative to the service."""
 
     method: str
     path: str
     query: Mapping[str, Sequence[str]]
     headers: Mapping[str, str]
     body: Any
-    base: str  # URL of this service
+    base: str
 
     @property
     def parts(self) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fake of Neutron: networks and ports without agents; a port has the fields that clients write."""
+"""Fake of Neutron: networks and ports without agents. Ports keep the fields that clients write."""
 
 import threading
 import uuid
@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 
 class FakeNeutron:
-    """Keeps records by collection and id: ``networks``, ``subnets``, ``ports`` and any other collection."""
+    """Records by collection and id: ``networks``, ``subnets``, ``ports`` and any other collection."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs nova-compute with a driver of this folder: ``compute.py --config-file FILE``."""
+"""nova-compute with a driver of this folder: ``compute.py --config-file FILE``."""
 
 import sys
 from pathlib import Path
@@ -8,8 +8,8 @@ from nova import monkey_patch, virt
 
 if __name__ == "__main__":
     monkey_patch.patch(backend="threading")
-    # Nova imports drivers from its package nova.virt only.
+    # Nova imports drivers only from its package nova.virt.
     virt.__path__.append(str(Path(__file__).parent / "drivers"))
-    from nova.cmd.compute import main  # after the choice of threads
+    from nova.cmd.compute import main  # only after threads were chosen
 
     sys.exit(main())

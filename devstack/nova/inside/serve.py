@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves a module's WSGI ``application`` by cheroot: ``serve.py MODULE PORT``."""
+"""WSGI server (cheroot) of a module's ``application``: ``serve.py MODULE PORT``."""
 
 import importlib
 import signal

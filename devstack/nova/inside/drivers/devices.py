@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's fake hypervisor with PCI devices, under ids that its database and API accept."""
+"""Nova's fake hypervisor with PCI devices, whose ids Nova's database and API accept."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ VENDOR, PRODUCT = "8086", "10ed"
 
 
 class DeviceDriver(fake.FakeDriverWithPciResources):
-    """Three physical functions with one virtual function each; Nova's own ids are longer than four digits."""
+    """Driver with three physical functions, each with one virtual function. Nova's own ids exceed four digits."""
 
     def get_available_resource(self, nodename: str) -> dict[str, Any]:
         resources: dict[str, Any] = super().get_available_resource(nodename)

@@ -13,21 +13,21 @@ ATTEMPTS = "attempts"  # next to the states of all hosts
 
 
 class FaultyDriver(fake.FakeDriverWithoutFakeNodes):
-    """Metadata of a server: ``failed_builds`` and ``failed_checks`` (numbers), ``build_seconds``.
+    """Driver that reads a server's metadata: ``failed_builds`` and ``failed_checks`` (numbers), ``build_seconds``.
 
-    So many first builds of the server, and first checks for live migration, fail on any hosts. The file
+    As many first builds, and first checks for live migration, of the server fail on any host. The file
     ATTEMPTS/SERVER.KEY lists these hosts, one per line.
     """
 
     def spawn(self, context: Any, instance: Any, *args: Any, **options: Any) -> None:
-        """Build a guest. Raises ComputeResourcesUnavailable, after which Nova tries another host."""
+        """Build a guest. Raises ComputeResourcesUnavailable, which makes Nova try the next host."""
         if self._is_to_fail(instance, "failed_builds"):
             raise exception.ComputeResourcesUnavailable(reason="the metadata of the server")
         time.sleep(float(instance.metadata.get("build_seconds", 0)))
         super().spawn(context, instance, *args, **options)
 
     def check_can_live_migrate_destination(self, context: Any, instance: Any, *args: Any, **options: Any) -> Any:
-        """Accept a guest. Raises MigrationPreCheckError, after which Nova tries another host."""
+        """Accept a guest. Raises MigrationPreCheckError, which makes Nova try the next host."""
         if self._is_to_fail(instance, "failed_checks"):
             raise exception.MigrationPreCheckError(reason="the metadata of the server")
         return super().check_can_live_migrate_destination(context, instance, *args, **options)

@@ -17,7 +17,7 @@ GUESTS = "guests"
 
 
 class GuestFolder(UserDict[str, Any]):
-    """Guests of a hypervisor by uuid, in a file each, so that they outlive nova-compute; stopped ones run again."""
+    """Guests of a hypervisor by uuid, in files that outlive nova-compute; stopped guests run after a restart."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -41,8 +41,8 @@ class GuestFolder(UserDict[str, Any]):
 class SimulatedDriver(FaultyDriver):
     """Hypervisor with a single node, whose size is set by environment variables.
 
-    SIMULATED_SLOTS is the number of slots, a resource of the node or of a child provider named by
-    SIMULATED_SLOTS_PROVIDER. A reshape moves slots in use to the child.
+    SIMULATED_SLOTS is the number of slots, a resource of the node or of the child provider that
+    SIMULATED_SLOTS_PROVIDER names. A reshape moves used slots to the child.
     """
 
     vcpus = int(os.environ.get("SIMULATED_VCPUS", "16"))
@@ -78,7 +78,7 @@ class SimulatedDriver(FaultyDriver):
     def post_live_migration(
         self, context: Any, instance: Any, block_device_info: Any, migrate_data: Any = None
     ) -> None:
-        """Remove the guest from the source, because Nova expects a source without it."""
+        """Remove the guest from the source: Nova expects the driver to have done so."""
         self.destroy(context, instance, network_info=None, block_device_info=block_device_info)
 
 
