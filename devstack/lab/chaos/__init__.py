@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh chaos: faults on a whole cluster under load, and a checker of what its callers were promised."""
+"""lab.sh chaos: faults on a whole cluster under load, and a check of the promises to its callers."""

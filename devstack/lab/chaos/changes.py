@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of servers that callers request, and the statuses in which each may leave a server."""
+"""Server changes that callers request, and the statuses in which each may leave a server."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,9 +9,10 @@ from devstack.lab.chaos.history import CallOutcome, Operation
 
 @dataclass(frozen=True, slots=True)
 class ServerChange:
-    """A conductor method, the statuses in which it is requested, and those in which it ends (none: as it was).
+    """Conductor method, the statuses in which it is requested, and the statuses in which it ends.
 
-    A failed move ends as it was; ``ends_move`` names the last migrations and leaves no server in ``begins``.
+    Without ``ends`` the status stays; so it does when a move fails. ``ends_move``: the request names the servers' last
+    migrations and leaves no server in ``begins``.
     """
 
     method: str
@@ -32,7 +33,7 @@ CHANGES: Mapping[str, ServerChange] = {
     "reboot": ServerChange("reboot_instances", ACTIVE),
     "rebuild": ServerChange("rebuild_instances", ON_HOST),
     "shelve": ServerChange("shelve_instances", ON_HOST, SHELVED),
-    # One for which there is no host is shelved again.
+    # Without a host the server is shelved again.
     "unshelve": ServerChange("unshelve_instances", SHELVED, ACTIVE | OFFLOADED),
     "migrate": ServerChange("migrate_instances", ON_HOST, VERIFY, moves=True),
     "resize": ServerChange("resize_instances", ON_HOST, VERIFY, moves=True),
@@ -43,13 +44,13 @@ CHANGES: Mapping[str, ServerChange] = {
     "evacuate": ServerChange("evacuate_instances", ON_HOST | ERROR, moves=True),
 }
 MOVES = tuple(verb for verb, change in CHANGES.items() if change.moves)
-# A request of one of these may end the guest on its host.
+# Requests that may end the guest on its host.
 ENDS_GUEST = ("shelve", *MOVES)
 BOOTED = ACTIVE
 
 
 def expected_statuses(operations: Iterable[Operation]) -> dict[str, frozenset[str]]:
-    """Return the statuses, besides ERROR, in which each acknowledged server may be at rest.
+    """Return the statuses, besides ERROR, that each acknowledged server may have at rest.
 
     An unanswered change may have happened. SHELVED becomes SHELVED_OFFLOADED by itself.
     """

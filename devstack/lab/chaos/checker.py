@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checker: callers' history, agents' files and stored claims against the invariants, without gantt's own verify."""
+"""Check of callers' history, agents' files and stored claims against the invariants, without gantt's own verify."""
 
 import math
 from collections import Counter
@@ -20,19 +20,17 @@ class CheckReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of violations of each kind, zeros included."""
         counts = Counter(violation.kind for violation in self.violations)
         return {kind.value: counts[kind] for kind in ViolationKind}
 
     def text(self, most: int = 20) -> str:
-        """Return one line for each of the first ``most`` violations."""
         lines = [f"{item.kind}: {item.subject}: {item.evidence}" for item in self.violations[:most]]
         more = len(self.violations) - most
         return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])])
 
 
 def check(history: CallHistory, state: FinalState, lease_seconds: float = math.inf) -> CheckReport:
-    """Return every violation; ``lease_seconds`` is the longest time for which a claim may be prepared."""
+    """Return every violation. A claim may be prepared for at most ``lease_seconds``."""
     violations = {
         *check_state(state),
         *check_promises(history, state),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequential model of a claim's life, and the check of the store's writes against it.
+"""Sequential model of a claim's states, and the check of the store's writes against it.
 
-Ends are final. A new epoch admits that the store forgot writes: the claim may be in any of its former states. The same
-holds for the first write of another server: two may be primaries for a while, and each is sequential by itself.
+End states are final. After a new epoch, or in the first write of a different server, a claim may be in any of its
+earlier states: the store may have lost writes, and two primaries may coexist, each sequential by itself.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,16 +25,15 @@ TRANSITIONS: Mapping[str, frozenset[str]] = {
 
 @dataclass(slots=True)
 class _Life:
-    """Possible states of an attempt on a server: several after it may have forgotten writes."""
+    """Possible states of an attempt at one server; several after the server may have lost writes."""
 
     possible: set[str]
     epoch: int
 
 
 def check_claims(sightings: Iterable[ClaimSighting]) -> Iterator[Violation]:
-    """Yield the writes that no sequential execution explains; ``sightings`` are sorted by their times."""
     epochs: dict[tuple[str, str], int] = {}
-    past: dict[tuple[str, str, int], set[str]] = {}  # the states of an attempt on any server
+    past: dict[tuple[str, str, int], set[str]] = {}  # states of an attempt at all servers
     lives: dict[tuple[str, str, str, int], _Life] = {}
     for sighting in sorted(sightings, key=lambda sighting: sighting.at):
         if not sighting.consumer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh chaos: faults drawn by a seed on a whole cluster under load, and a check of every promise to a caller."""
+"""lab.sh chaos: seeded faults on a whole cluster under load, and a check of every promise to a caller."""
 
 import argparse
 import shutil
@@ -21,12 +21,11 @@ from rpcapi.cli.command import CommandFailed
 
 
 class ChaosRun(Benchmark):
-    """Inject faults into a whole cluster under load, and count what it broke of its promises.
+    """Inject faults into a whole cluster under load, and count the promises that it broke.
 
-    Runs RabbitMQ, Redis with a replica and sentinels, two conductors, two scheduler workers and three agents. After
-    each segment of faults it compares what callers were answered with guests, journals, claims and records. An
-    interrupted run continues with the segment after the last finished one: give the same seed and state file. The
-    command exits with 1 if there was a violation.
+    The cluster has RabbitMQ, Redis with a replica and sentinels, two conductors, two scheduler workers and three
+    agents. After each segment of faults, callers' answers are compared with guests, journals, claims and records. The
+    same seed and state file continue an interrupted run. Exits with 1 if there was a violation.
     """
 
     BUDGET_EXIT = 1

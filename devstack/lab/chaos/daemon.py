@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real daemon whose clock can be stepped, and that a signal stops at an exact phase.
+"""Real daemon with a steppable clock, which a signal can stop at an exact phase.
 
-Run as ``python -m devstack.lab.chaos.daemon PROGRAM --config-file ...``; GANTT_CHAOS is the path of its control files
-without suffix. ``.clock`` has the clock's offset in seconds. ``.phase`` describes a phase: the first worker to reach it
-renames it to ``.met``, writes its process id there, and sends itself the signal.
+Run ``python -m devstack.lab.chaos.daemon PROGRAM --config-file ...``. GANTT_CHAOS is the path of the control files
+without suffix: ``.clock`` contains the clock's offset in seconds, ``.phase`` describes a phase. The first worker to
+reach the phase renames the file to ``.met``, writes its process id there, and sends itself the signal.
 """
 
 import functools
@@ -31,14 +31,14 @@ _SCRIPT = "scheduler_svc.store.redis.connect:RedisConnection.run"
 
 CONTROL = "GANTT_CHAOS"
 PROGRAM = "GANTT_CHAOS_PROGRAM"
-FACTORY = "GANTT_CHAOS_FACTORY"  # of the daemon's service, as package.module:name
+FACTORY = "GANTT_CHAOS_FACTORY"  # name of the daemon's service factory, as package.module:name
 SERVICES = {"compute": "compute_agent", "conductor": "conductor", "scheduler": "scheduler_svc"}
 NO_OFFSET = struct.pack("d", 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Before or after a call of ``target`` ("package.module:Class.method"), if its first argument is ``argument``."""
+    """Point before or after a call of ``target`` (package.module:Class.method) with first ``argument``, if not ""."""
 
     target: str
     is_after: bool
@@ -46,7 +46,6 @@ class Phase:
 
     @property
     def needs_epoch(self) -> bool:
-        """Whether it is reached in a new epoch only."""
         return self.argument.startswith("audit")
 
     @property
@@ -77,7 +76,7 @@ PHASES: Mapping[str, Sequence[Phase]] = {
         Phase(_SCRIPT, is_after, verb)
         for verb in (
             *("prepare", "confirm", "release", "report"),
-            "commit",  # audits and moves end with it
+            "commit",  # ends audits and moves
         )
         for is_after in (False, True)
     ],
@@ -90,7 +89,6 @@ def step_clock(control: Path, seconds: float) -> None:
 
 
 def arm(control: Path, phase: Phase, number: signal.Signals) -> None:
-    """Let the next worker that reaches the phase send itself the signal."""
     draft = control.with_suffix(".draft")
     draft.write_text(json.dumps({**asdict(phase), "signal": number.name}))
     control.with_suffix(".met").unlink(missing_ok=True)
@@ -102,7 +100,6 @@ def disarm(control: Path) -> None:
 
 
 def met_by(control: Path) -> int | None:
-    """Return the id of the worker that reached the armed phase."""
     try:
         return int(control.with_suffix(".met").read_text())
     except (FileNotFoundError, ValueError):
@@ -110,7 +107,7 @@ def met_by(control: Path) -> int | None:
 
 
 def make_service(conf: Any, index: int) -> Any:
-    """Wrap the phases' methods in this worker, then make the service as the daemon would."""
+    """Wrap the phases' methods in this worker, then create the daemon's own service."""
     control, program = Path(os.environ[CONTROL]), os.environ[PROGRAM]
     for target in {phase.target for phase in PHASES[program]}:
         module, _, path = target.partition(":")
@@ -139,7 +136,7 @@ def _meet(control: Path, target: str, is_after: bool, args: tuple[Any, ...]) -> 
     try:
         document = json.loads(control.with_suffix(".phase").read_text())
     except (FileNotFoundError, ValueError):
-        return  # another worker was first
+        return
     if (document["target"], document["is_after"]) != (target, is_after):
         return
     if document["argument"] and (len(args) < 2 or args[1] != document["argument"]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster under test: RabbitMQ, a store behind Sentinel, the conductors' own store, and several of each daemon."""
+"""Cluster under test: RabbitMQ, a store behind Sentinel, the conductors' own store, several of each daemon."""
 
 import re
 import sys
@@ -27,9 +27,9 @@ CONDUCTORS, WORKERS = 2, 2
 NODES = AGENTS * HOSTS_PER_AGENT * NODES_PER_HOST
 CLAIM_SECONDS, GRACE_SECONDS, LEASE_SECONDS, DOWN_SECONDS, COLLECT_SECONDS = 5, 2, 3, 9, 8
 
-PARTITIONS = (confs.PARTITION, "second")  # each with a store of its own; agents are divided among them
+PARTITIONS = (confs.PARTITION, "second")  # each has its own store; agents are divided among them
 
-# Short time-outs, so that recovery takes seconds rather than minutes.
+# Short timeouts, so that recovery takes seconds, not minutes.
 OPTIONS: Mapping[str, confs.Groups] = {
     "scheduler": {
         "scheduler": {"claim_ttl": CLAIM_SECONDS},
@@ -53,14 +53,14 @@ OPTIONS: Mapping[str, confs.Groups] = {
     },
     "compute": {
         "compute": {"call_timeout": 3, "retry_interval_max": 1, "report_interval": 1},
-        # A server with 1024 MB is copied in seconds, so that a fault or an abort may meet it.
+        # A server of 1024 MB is copied for seconds, so that a fault or an abort can interrupt the copy.
         "simulator": {"boot_delay": 0.02, "boot_delay_spread": 0.5, "copy_rate": 512},
     },
 }
 
 
 class ChaosCluster:
-    """Cluster in a run folder whose path is short enough for Unix sockets."""
+    """Cluster in a run folder, whose path must be short enough for Unix sockets."""
 
     def __init__(self, folder: Path, replicas_acknowledge: int = 1, partitions: int = 1) -> None:
         self.layout = Layout(folder)
@@ -90,7 +90,7 @@ class ChaosCluster:
         }
         self.proxies: dict[str, TcpProxy] = {}
         self.history_file = folder.with_name("history")
-        self.without_power: set[str] = set()  # daemons whose machines have no power: nothing starts them
+        self.without_power: set[str] = set()  # daemons of machines without power, which nothing may start
 
     @property
     def client_conf(self) -> Path:
@@ -107,15 +107,13 @@ class ChaosCluster:
         return list(self.stores)[self.agents.index(agent) % len(self.stores)]
 
     def control(self, name: str) -> Path:
-        """Return the path of a daemon's control files."""
         return self.layout.state / f"control-{name}"
 
     def store_client(self, partition: str) -> redis.Redis:
-        """Return an administrator's client of the partition's primary."""
         return self.stores[partition].primary().client()
 
     def start(self) -> None:
-        """Start all processes; after ServerError the caller must call ``stop``."""
+        """Start all processes. After ServerError the caller must call ``stop``."""
         self.layout.make()
         self._write_redis_program()
         self.rabbit.start()
@@ -136,11 +134,10 @@ class ChaosCluster:
         self.daemons[name].spawn([*command, "--config-file", str(self.layout.conf(name))], env, self.layout.folder)
 
     def kill_daemon(self, name: str) -> None:
-        """End a daemon and its workers at once, like a power failure."""
         self.daemons[name].kill_group()
 
     def revive(self) -> None:
-        """Start every daemon that ended and has power, like a service manager."""
+        """Start every stopped daemon whose machine has power, like a service manager."""
         for name, daemon in self.daemons.items():
             if daemon.pid is None and name not in self.without_power:
                 self.start_daemon(name)
@@ -155,7 +152,7 @@ class ChaosCluster:
             return []
 
     def stop(self) -> None:
-        """Kill everything: the data is evidence."""
+        """Kill all processes without cleanup, because the data is evidence."""
         for name in self.daemons:
             self.kill_daemon(name)
         for store in self.stores.values():
@@ -174,7 +171,7 @@ class ChaosCluster:
             write_private(self.layout.conf(name), confs.text(confs.merge(groups, self._own_options(name, program))))
 
     def _write_redis_program(self) -> None:
-        """Write a redis-server whose writes fail at RLIMIT_FSIZE, which would end it otherwise."""
+        """Write a redis-server that ignores SIGXFSZ, so that writes above RLIMIT_FSIZE fail instead of ending it."""
         program = self.layout.folder / "redis-server"
         program.write_text(f'#!/bin/sh\ntrap "" XFSZ\nexec {redis_binary(Flavour.SYSTEM)} "$@"\n')
         program.chmod(0o700)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws bursts of faults by a seed, so that all kinds are injected about equally often."""
+"""Seeded draws of fault bursts, in which all kinds occur about equally often."""
 
 import random
 from collections import Counter
@@ -19,7 +19,7 @@ PAUSE = (0.05, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class DrawnFault:
-    """A fault, the seconds before it, and its duration."""
+    """Fault with the seconds before it (``pause``) and its duration in seconds (``hold``)."""
 
     fault: Fault
     pause: float
@@ -28,7 +28,7 @@ class DrawnFault:
 
 @dataclass(frozen=True, slots=True)
 class FaultBurst:
-    """Faults in flight together, and whether the callers wait meanwhile."""
+    """Faults in flight together; if ``is_idle``, callers pause meanwhile."""
 
     faults: Sequence[DrawnFault]
     is_idle: bool
@@ -37,7 +37,7 @@ class FaultBurst:
 def draw(
     cluster: ChaosCluster, chance: random.Random, kinds: Sequence[str], counts: Counter[str], most: int
 ) -> FaultBurst:
-    """Return up to ``most`` faults, of the least frequent kinds, without a common target."""
+    """Draw up to ``most`` faults of the least frequent kinds, without a common target."""
     is_idle = chance.random() < IDLE_SHARE and not all(KINDS[kind].NEEDS_LOAD for kind in kinds)
     size = chance.randint(1, most)
     faults: list[DrawnFault] = []

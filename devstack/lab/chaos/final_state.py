@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The final state of a cluster, as plain data: guests, journals, claims, sums and records."""
+"""Final state of a cluster as plain data: guests, journals, claims, sums and records."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ Allocations = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class GuestFile:
-    """A guest file of a service host: an instance's attempt on node ``name``."""
+    """Guest file of a service host: an instance's attempt on node ``name``."""
 
     host: str
     uuid: str
@@ -26,7 +26,7 @@ class GuestFile:
 
 @dataclass(frozen=True, slots=True)
 class JournalledAttempt:
-    """An attempt in a journal; ``stages`` are those that the file still shows, oldest first."""
+    """Attempt in a journal; ``stages`` are those still in the file, oldest first."""
 
     host: str
     uuid: str
@@ -39,12 +39,10 @@ class JournalledAttempt:
 
     @property
     def is_live(self) -> bool:
-        """Whether the attempt holds resources on its host."""
         return self.stages[-1] != "gone"
 
     @property
     def was_spawned(self) -> bool:
-        """Whether the attempt's guest is known to have run."""
         return "spawned" in self.stages
 
 
@@ -57,9 +55,9 @@ class StoredGroup:
 
 @dataclass(frozen=True, slots=True)
 class StoredClaim:
-    """A live claim; unverified: its host reported an attempt that contradicts the store.
+    """Live claim; in state unverified its host reported an attempt that contradicts the store.
 
-    ``consumer`` is the instance; ``source_of`` is the migration that holds the resources of a source.
+    ``consumer`` is the instance; ``source_of`` is the migration under which a move's source is claimed.
     """
 
     consumer: str
@@ -74,7 +72,7 @@ class StoredClaim:
 
 @dataclass(frozen=True, slots=True)
 class StoredPartition:
-    """Claims and sums ({provider: {class: amount}}) of a partition; ``ended`` is {consumer: {attempt: end}}."""
+    """Claims and sums of a partition: {provider: {class: amount}}; ``ended`` is {consumer: {attempt: end}}."""
 
     name: str
     epoch: int
@@ -104,7 +102,7 @@ class MigrationState:
 
 @dataclass(frozen=True, slots=True)
 class FinalState:
-    """What a run leaves behind; ``read_at`` is seconds of the wall clock."""
+    """State that a run leaves behind; ``read_at`` is wall-clock time in seconds."""
 
     guests: Sequence[GuestFile] = ()
     attempts: Sequence[JournalledAttempt] = ()
@@ -115,7 +113,6 @@ class FinalState:
 
     @property
     def capacity(self) -> Allocations:
-        """Capacity of all partitions' providers."""
         return {provider: amounts for partition in self.partitions for provider, amounts in partition.capacity.items()}
 
     def guests_by_instance(self) -> dict[str, list[GuestFile]]:

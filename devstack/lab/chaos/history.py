@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""History of a run: calls with their answers, guests seen on disk, claims seen in the store; one JSON line each.
+"""Run history: calls with answers, guests seen on disk, claims seen in the store; one JSON line each.
 
-Several processes append to the file, a line by one ``write``; a killed process leaves at most a torn last line, which
-the reader ignores. Times are seconds of CLOCK_MONOTONIC, unless a class says otherwise.
+Several processes append to the file, one ``write`` per line. A killed process leaves at most a torn last line, which
+the reader skips. Times are CLOCK_MONOTONIC seconds unless a class says otherwise.
 """
 
 import json
@@ -20,16 +20,16 @@ from devstack.lab.chaos.final_state import Allocations
 
 
 class CallOutcome(StrEnum):
-    """A caller's knowledge of its call."""
+    """Outcome of a call as its caller knows it."""
 
     ACKNOWLEDGED = "acknowledged"
-    REFUSED = "refused"  # a definite error: nothing was done
-    UNKNOWN = "unknown"  # no answer, or none yet: done or not
+    REFUSED = "refused"  # definite error: nothing was done
+    UNKNOWN = "unknown"  # no answer yet, or never: done or not
 
 
 @dataclass(slots=True)
 class Operation:
-    """A call: boot, delete, list or a change; ``migrations`` are those that it names, by instance."""
+    """Call: boot, delete, list or a change; ``migrations`` maps instances to the migrations that the call names."""
 
     verb: str
     uuids: Sequence[str]
@@ -43,7 +43,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class GuestSighting:
-    """A guest that appeared or ended on a host; ``others`` are copies that run at the same time."""
+    """Start or end of a guest on a host; ``others`` describes copies that run at the same time."""
 
     at: float
     host: str
@@ -57,8 +57,8 @@ class GuestSighting:
 class ClaimSighting:
     """Write of a partition's claim, at a wall-clock time of ``server``.
 
-    ``consumer`` is the instance, even for the source of a move. ``state`` is prepared, confirmed, source (of a
-    migration) or the recorded end. A sighting with ``epoch`` and without a consumer starts a new epoch.
+    ``consumer`` is the instance, even for a move's source. ``state`` is prepared, confirmed, source (of a migration) or
+    the recorded end. A sighting without a consumer starts ``epoch``.
     """
 
     at: float
@@ -74,7 +74,7 @@ class ClaimSighting:
 
 @dataclass(frozen=True, slots=True)
 class UseSighting:
-    """A write of sums that exceed a provider's capacity and grew; ``states`` of the claims in the same script."""
+    """Write of a sum that grew above a provider's capacity; ``states`` are of the claims in the same script."""
 
     at: float
     partition: str
@@ -87,7 +87,7 @@ class UseSighting:
 
     @property
     def is_reasserted(self) -> bool:
-        """Whether an audit wrote the sums: it claims running guests even above capacity, and prepares nothing."""
+        """Whether an audit wrote the sums. It claims running guests even above capacity, but prepares nothing."""
         return bool(self.states) and "prepared" not in self.states
 
 
@@ -100,7 +100,6 @@ class CallHistory:
     faults: list[Mapping[str, Any]] = field(default_factory=list)
 
     def uuids(self, verb: str, outcomes: Iterable[CallOutcome] = tuple(CallOutcome)) -> set[str]:
-        """Return the instances named in calls of ``verb`` with one of the outcomes."""
         accepted = set(outcomes)
         return {
             item
@@ -110,13 +109,11 @@ class CallHistory:
         }
 
     def lost_hosts(self) -> dict[str, float]:
-        """Return when each host lost its power last."""
         return {host: fault["at"] for fault in self.faults for host in fault.get("hosts", ())}
 
     def migrations(
         self, verbs: Iterable[str] | None = None, outcomes: Iterable[CallOutcome] = tuple(CallOutcome)
     ) -> dict[str, str]:
-        """Return the instance of each migration named in calls of the verbs (None: all) with these outcomes."""
         accepted, verb_set = set(outcomes), None if verbs is None else set(verbs)
         return {
             migration: instance
@@ -138,7 +135,6 @@ class HistoryWriter:
         self._lock = threading.Lock()
 
     def call(self, verb: str, uuids: Sequence[str], migrations: Mapping[str, str] | None = None) -> str:
-        """Record the start of a call before it is sent; return the operation's id."""
         named = dict(migrations or {})
         with self._lock:
             self._count += 1
@@ -155,7 +151,7 @@ class HistoryWriter:
         )
 
     def sighting(self, kind: str, **values: Any) -> None:
-        """Record an observation: the fields of a class in SIGHTINGS; ``at`` is now by default."""
+        """Record an observation of a kind in SIGHTINGS; ``at`` defaults to now."""
         self._append({"kind": kind, **values})
 
     def fault(self, **values: Any) -> None:
@@ -170,7 +166,6 @@ class HistoryWriter:
 
 
 def read(path: Path) -> CallHistory:
-    """Read a history, without torn lines."""
     history = CallHistory()
     operations: dict[str, Operation] = {}
     if not path.exists():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callers that boot, change, delete and list servers, and write to the history what they are answered."""
+"""Callers that boot, change, delete and list servers, and record calls and answers in the history."""
 
 import random
 import threading
@@ -18,7 +18,7 @@ from rpcapi import errors, objects
 from rpcapi.admin.session import Session
 
 CALL_SECONDS = 5.0
-GIVE_UP_SECONDS = 90.0  # of repeating one call: longer than any fault
+GIVE_UP_SECONDS = 90.0  # longest repetition of a call: longer than any fault
 PAUSE = 0.2
 NO_ANSWER = (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError)
 PERCENT_OF_GROUPS, GROUPS, GROUP_MEMBERS = 30, 6, 4
@@ -27,9 +27,9 @@ FOLLOW_POLL = 1.0
 BOOT_SIZES = (1, 2, 4, 50, 50, 50)
 DELETE_SIZES = (1, 2, 50, 50, 50)
 CHANGE_SIZES = (1, 2, 4, 20)
-REQUESTS = tuple(verb for verb in CHANGES if verb != "evacuate")  # which is an operator's, of hosts that are lost
+REQUESTS = tuple(verb for verb in CHANGES if verb != "evacuate")  # only an operator evacuates, and only lost hosts
 PERCENT_OF_CHANGES, CHANGES_IN_A_ROW = 50, (1, 2, 4)
-SHARE_WATCHED = 0.5  # of live migrations, whose servers are listed while they are copied: they may be aborted
+SHARE_WATCHED = 0.5  # live migrations that a caller does not follow, so that its next change may abort them
 FINAL_STATUSES = frozenset({"ACTIVE", "SHUTOFF", *SHELVED, *VERIFY, "ERROR", "DELETED"})
 
 
@@ -55,7 +55,6 @@ class Population:
             self._uuids += uuids
 
     def take(self, chance: random.Random, count: int) -> list[str]:
-        """Remove and return up to ``count`` random instances."""
         with self._lock:
             chance.shuffle(self._uuids)
             batch, self._uuids = self._uuids[:count], self._uuids[count:]
@@ -63,7 +62,7 @@ class Population:
 
 
 class HistoryCaller:
-    """Caller with its own connection; it repeats unanswered calls. Requests return whether they were acknowledged."""
+    """Caller with its own connection that repeats unanswered calls and returns whether they were acknowledged."""
 
     def __init__(self, client_conf: Path, history: HistoryWriter) -> None:
         self.session = Session([str(client_conf)])
@@ -76,7 +75,6 @@ class HistoryCaller:
         give_up: Callable[[], bool],
         group: objects.ServerGroup | None = None,
     ) -> bool:
-        """Boot instances; ``group`` is created first, unless it exists."""
         spec = objects.RequestSpec.of(resources=resources, group_id=group and group.id)
         began = time.time()
 
@@ -98,7 +96,6 @@ class HistoryCaller:
         migrations: Mapping[str, str] | None = None,
         **values: Any,
     ) -> bool:
-        """Request a change of CHANGES; ``values`` are further arguments of the method."""
         change, named = CHANGES[verb], [(migrations or {})[uuid] for uuid in uuids if migrations]
         arguments = [named] if change.ends_move else [list(uuids), named] if change.moves else [list(uuids)]
 
@@ -108,7 +105,7 @@ class HistoryCaller:
         return self._repeat(verb, uuids, give_up, send, migrations)
 
     def statuses(self, uuids: Sequence[str]) -> dict[str, str]:
-        """Return the instances' statuses, none without an answer."""
+        """Return the instances' statuses; empty without an answer."""
         operation = self._history.call("list", uuids)
         try:
             page = self._conductor.get_instances(self.session.ctxt.with_timeout(CALL_SECONDS), list(uuids))
@@ -155,7 +152,7 @@ class HistoryCaller:
 
 
 class ChaosLoad:
-    """Callers in threads that keep about ``target`` instances alive and replace them all the time."""
+    """Caller threads that keep about ``target`` instances alive and replace them continuously."""
 
     def __init__(
         self, client_conf: Path, history: HistoryWriter, seed: str, callers: int = 5, target: int = 300
@@ -175,14 +172,12 @@ class ChaosLoad:
             thread.start()
 
     def pause(self) -> None:
-        """Let the callers end their present calls and wait."""
         self._is_running.clear()
 
     def resume(self) -> None:
         self._is_running.set()
 
     def stop(self) -> None:
-        """Stop the callers after their present calls; unanswered calls stay unanswered."""
         self._stopped.set()
         self._is_running.set()
         for thread in self._threads:
@@ -195,7 +190,7 @@ class ChaosLoad:
                 self._is_running.wait()
                 try:
                     self._act(caller, chance)
-                except NO_ANSWER:  # the first connection
+                except NO_ANSWER:
                     time.sleep(PAUSE)
 
     def _act(self, caller: HistoryCaller, chance: random.Random) -> None:
@@ -215,10 +210,7 @@ class ChaosLoad:
             self._follow(caller, uuids)
 
     def _change(self, caller: HistoryCaller, chance: random.Random) -> None:
-        """Request changes of instances that no other caller has, and follow each to its end.
-
-        An instance in a wrong status would refuse the call, and is left out.
-        """
+        """Request changes of instances that no other caller uses, and follow each; skip instances in a wrong status."""
         uuids = self.population.take(chance, chance.choice(CHANGE_SIZES))
         try:
             for _ in range(chance.choice(CHANGES_IN_A_ROW)):
@@ -249,11 +241,10 @@ class ChaosLoad:
         values = {"spec": _make_flavor(chance)} if verb == "resize" else {}
         is_accepted = caller.change(verb, uuids, self._stopped.is_set, migrations, **values)
         if not is_accepted and not self._stopped.is_set():
-            last_moves.update(before)  # where it was refused; without an answer it may have happened or not
+            last_moves.update(before)  # refused; an unanswered move may have happened
         return is_accepted
 
     def _group(self, project: str, chance: random.Random) -> objects.ServerGroup | None:
-        """Return the server group of a request: none, or one of a few groups of this run."""
         if chance.randrange(100) >= PERCENT_OF_GROUPS:
             return None
         number = chance.randrange(GROUPS)
@@ -262,7 +253,7 @@ class ChaosLoad:
         return objects.ServerGroup.of(id=group_id, project=project, policy=policy, max_per_host=limit)
 
     def _follow(self, caller: HistoryCaller, uuids: Sequence[str]) -> None:
-        """List the instances until they are at rest or for FOLLOW_SECONDS, so that agents can keep up."""
+        """List the instances until they are at rest, at most FOLLOW_SECONDS, so that agents can keep up."""
         deadline = time.monotonic() + FOLLOW_SECONDS
         while time.monotonic() < deadline and not self._stopped.wait(FOLLOW_POLL):
             statuses = caller.statuses(uuids)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observers that write to the history what the services do not say: guests on disk, writes of claims in Redis."""
+"""Observers that record what services do not report: guests on disk, writes of claims in Redis."""
 
 import contextlib
 import json
@@ -21,10 +21,10 @@ from scheduler_svc.store.tombstones import state_of
 
 SCAN_SECONDS = 0.05
 RETRY_SECONDS = 0.2
-COARSE_NS = 100_000_000  # a change so soon after another one may leave the same modification time
+COARSE_NS = 100_000_000  # two changes within this time may leave the same modification time
 
 
-Running = dict[str, tuple[int, GuestFile]]  # inode and guest by file name: each change makes a new inode
+Running = dict[str, tuple[int, GuestFile]]  # inode and guest by file name; each change creates a new inode
 
 
 class GuestObserver:
@@ -34,7 +34,7 @@ class GuestObserver:
         self._state_folders = state_folders
         self._history = history
         self._running: dict[Path, Running] = {}
-        self._unchanged: dict[Path, int] = {}  # modification times, in ns, since which nothing can have been missed
+        self._unchanged: dict[Path, int] = {}  # modification time in ns of each folder whose last change is recorded
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -42,13 +42,11 @@ class GuestObserver:
         self._thread.start()
 
     def stop(self) -> None:
-        """Observe once more, and stop."""
         self._stop.set()
         self._thread.join()
         self.scan()
 
     def scan(self) -> None:
-        """Record which guests began and ended since the last scan."""
         for state_folder in self._state_folders:
             for folder in host_folders(state_folder):
                 self._scan_host(folder)
@@ -82,7 +80,7 @@ class GuestObserver:
                 self._record(entry[1], False, list(self._copies(folder, name)))
 
     def _copies(self, folder: Path, name: str) -> Iterator[str]:
-        """Yield other running guests of a running instance; their files are read after this one."""
+        """Yield the other running guests of a running instance, reading their files after this one."""
         _, guest = self._running[folder][name]
         if not guest.is_running:
             return
@@ -123,19 +121,19 @@ def _read(folder: Path, name: str) -> GuestFile | None:
 
 
 class ClaimObserver:
-    """Recorder of a server's writes of claims, by MONITOR: those of scripts, which a replica gets as plain commands."""
+    """Recorder of the claim writes of one server's scripts, from MONITOR; replicated writes are skipped."""
 
     def __init__(self, server: RedisServer, partition: str, history: HistoryWriter) -> None:
         self._server = server
         self._partition = partition
         self._prefix = f"gantt:{{p:{partition}}}:"
         self._history = history
-        self._claims: dict[tuple[str, int], str] = {}  # states, by identity
+        self._claims: dict[tuple[str, int], str] = {}
         self._ends: dict[str, dict[str, str]] = {}
         self._capacity: dict[str, dict[str, Any]] = {}
         self._used: dict[str, dict[str, int]] = {}
-        self._states: list[str] = []  # of the claims that the present script wrote so far
-        self._sums: dict[str, dict[str, int]] = {}  # that it wrote so far, by provider
+        self._states: list[str] = []  # states of the claims that the current script wrote so far
+        self._sums: dict[str, dict[str, int]] = {}  # sums by provider that the current script wrote so far
         self._at = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -147,7 +145,7 @@ class ClaimObserver:
         self._stop.set()
 
     def apply(self, command: str, at: float) -> None:
-        """Record the changes of a script's command as MONITOR prints it; ``at`` is the server's time."""
+        """Record the changes of a script's command as printed by MONITOR; ``at`` is the server's time."""
         self._at = at
         words = _words(command)
         if len(words) < 3 or words[0].upper() != "HSET" or not words[1].startswith(self._prefix):
@@ -169,7 +167,6 @@ class ClaimObserver:
             self._sums |= {provider: json.loads(text) for provider, text in fields.items()}
 
     def end_script(self) -> None:
-        """Judge the sums of a script that has ended."""
         for provider, used in self._sums.items():
             self._use(provider, used)
         self._sums.clear()
@@ -224,7 +221,7 @@ class ClaimObserver:
         self._history.sighting("claim", partition=self._partition, server=self._server.folder.name, **values)
 
     def _catch_up(self, began_at: float) -> None:
-        """Read the capacity and the epoch that were written before MONITOR began."""
+        """Read the capacity and the epoch that were written before MONITOR started."""
         with self._server.client() as client:
             for provider, text in client.hgetall(self._prefix + "capacity").items():
                 self._capacity[str(provider)] = json.loads(text)
@@ -245,7 +242,7 @@ class ClaimObserver:
                         head, is_script, command = line.partition(" lua] ")
                         if is_script:
                             self.apply(command, float(head.partition(" ")[0]))
-                        else:  # the call of a script, before or after its commands
+                        else:  # EVALSHA itself, before or after its commands
                             self.end_script()
             except (redis.RedisError, OSError):
                 self._stop.wait(RETRY_SECONDS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a campaign, kept in a file, so that a run can be interrupted and continued."""
+"""Progress of a campaign in a file, so that a run can be interrupted and continued."""
 
 import json
 from collections import Counter
@@ -16,8 +16,8 @@ SCHEMA = 2
 class Progress:
     """Figures of all finished segments of a campaign.
 
-    ``missed`` counts drawn faults that did not occur, ``answers`` acknowledged calls by verb. ``recoveries`` are
-    seconds from the repair of a burst's last fault until a new server is ACTIVE.
+    ``missed`` counts drawn faults that did not occur, ``answers`` acknowledged calls by verb. ``recoveries`` are the
+    seconds from the last repair of each burst until a new server was ACTIVE.
     """
 
     seed: int
@@ -40,14 +40,13 @@ class Progress:
         return sum(self.faults.values())
 
     def add(self, other: "Progress") -> None:
-        """Add the figures of a segment, or of another run."""
         for name in ("faults", "idle_faults", "missed", "answers", "violations"):
             getattr(self, name).update(getattr(other, name))
         for name in ("segments", "seconds", "instances", "claims", "unrecovered", "recoveries", "evidence"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def recovery(self, share: float) -> float:
-        """Return the recovery time in seconds that this share of the faults did not exceed; 0 without faults."""
+        """Return the recovery time in seconds that this share of the bursts did not exceed; 0 without bursts."""
         ordered = sorted(self.recoveries)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
@@ -56,7 +55,7 @@ class Progress:
 
     @classmethod
     def load(cls, path: Path, seed: int) -> "Progress":
-        """Read the file, or begin; raises CommandFailed for the file of another seed or schema."""
+        """Read the file, or start anew. Raises CommandFailed for a different seed or schema."""
         progress = cls.read(path) if path.exists() else cls(seed)
         if progress.seed != seed:
             raise CommandFailed(
@@ -67,7 +66,6 @@ class Progress:
 
     @classmethod
     def read(cls, path: Path) -> "Progress":
-        """Read the file of any seed; raises CommandFailed if it is missing, malformed or of another schema."""
         try:
             document = json.loads(path.read_text())
             counters = {name: Counter(value) for name, value in document.items() if isinstance(value, dict)}

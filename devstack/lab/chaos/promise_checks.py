@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What callers were promised, against the final state: nothing acknowledged is lost, nothing stops unasked."""
+"""Promises to callers against the final state: nothing acknowledged is lost, nothing stops unasked."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,13 +17,13 @@ IS_OFF: Mapping[str, bool] = {"ACTIVE": False, "SHUTOFF": True, "SHELVED": True}
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """What callers may expect of their instances."""
+    """Instances by their callers' requests: acknowledged (``booted``, ``deleted``), or sent (``maybe_...``)."""
 
-    booted: frozenset[str]  # acknowledged
-    deleted: frozenset[str]  # acknowledged
-    maybe_deleted: frozenset[str]  # a delete was sent
-    maybe_ended: frozenset[str]  # a delete was sent, or a change after which the guest ends on its host
-    statuses: Mapping[str, frozenset[str]]  # in which an instance may be at rest, besides ERROR
+    booted: frozenset[str]
+    deleted: frozenset[str]
+    maybe_deleted: frozenset[str]
+    maybe_ended: frozenset[str]  # delete sent, or a change that ends the guest on its host
+    statuses: Mapping[str, frozenset[str]]  # possible statuses at rest, besides ERROR
 
     @classmethod
     def of(cls, history: CallHistory) -> "Promises":
@@ -39,7 +39,6 @@ class Promises:
 
 
 def check_promises(history: CallHistory, state: FinalState) -> Iterator[Violation]:
-    """Yield acknowledged operations that the final state contradicts, and guests that stopped unasked."""
     promises = Promises.of(history)
     guests, claims = state.guests_by_instance(), state.claims_by_instance()
     for uuid in sorted(promises.booted | promises.deleted | state.instances.keys()):
@@ -56,7 +55,7 @@ def check_promises(history: CallHistory, state: FinalState) -> Iterator[Violatio
 
 
 def check_leases(history: CallHistory, state: FinalState, lease_seconds: float) -> Iterator[Violation]:
-    """Yield claims that an observer saw prepared more than ``lease_seconds`` ago, whatever the store's time."""
+    """Yield claims that were seen prepared more than ``lease_seconds`` ago, whatever the store's time."""
     prepared = {(item.consumer, item.attempt): item.at for item in history.claims if item.state == "prepared"}
     for partition in state.partitions:
         for claim in partition.claims:
@@ -98,7 +97,6 @@ def _booted(
 def _at_rest(
     instance: InstanceState, guests: list[GuestFile], claims: list[StoredClaim], expected: frozenset[str]
 ) -> Iterator[Violation]:
-    """Yield contradictions to the record of an instance that is on a host, or offloaded."""
     uuid, status = instance.uuid, instance.status
     if status not in expected and not (status in OFFLOADED and "SHELVED" in expected):
         promised = " or ".join(sorted(expected))
@@ -123,7 +121,7 @@ def _moved(
     guests: Mapping[str, list[GuestFile]],
     claims: Mapping[str, list[StoredClaim]],
 ) -> Iterator[Violation]:
-    """Yield acknowledged moves that did not end, and remains of ended moves at their sources."""
+    """Yield acknowledged moves that did not end, and guests or claims that ended moves left at their sources."""
     acknowledged = history.migrations(MOVES, (CallOutcome.ACKNOWLEDGED,))
     for uuid, instance in sorted(history.migrations().items()):
         migration, record = state.migrations.get(uuid), state.instances.get(instance)
@@ -165,7 +163,7 @@ def _remains(guests: list[GuestFile], claims: list[StoredClaim]) -> str:
 
 
 def _stopped(history: CallHistory, state: FinalState, promises: Promises) -> Iterator[Violation]:
-    """Yield guests that ran, by an observer or a journal, and ended unrequested."""
+    """Yield guests that ran, according to an observer or a journal, and ended without a request."""
     running = {(guest.uuid, guest.attempt, guest.host) for guest in state.guests}
     journal_ends: Mapping[tuple[str, int, str], str] = {
         (item.uuid, item.attempt, item.host): f"the journal ends it as {item.outcome}: {item.reason}"
@@ -204,7 +202,7 @@ def _seen_oversold(history: CallHistory) -> Iterator[Violation]:
 
 
 def _seen_crowded(history: CallHistory, state: FinalState) -> Iterator[Violation]:
-    """Yield guests that began although the running ones left too little capacity."""
+    """Yield guests that started although the running guests left too little capacity."""
     allocations = {
         (item.consumer, item.attempt, item.host.partition("/")[0]): item.allocations
         for item in history.claims
@@ -216,7 +214,7 @@ def _seen_crowded(history: CallHistory, state: FinalState) -> Iterator[Violation
     for sighting in history.guests:
         guest = (sighting.uuid, sighting.attempt, sighting.host)
         if sighting.ended == (guest not in running):
-            continue  # it is counted already
+            continue
         running ^= {guest}
         for provider, amounts in allocations.get(guest, {}).items():
             for resource_class, amount in amounts.items():

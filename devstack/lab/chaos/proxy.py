@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A TCP proxy on loopback that can be cut: nothing passes then and nothing is closed, as with a lost network."""
+"""TCP proxy on loopback that can stop forwarding without closing connections, like a lost network."""
 
 import contextlib
 import socket
@@ -22,15 +22,13 @@ class TcpProxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Stop forwarding; data that is sent meanwhile waits."""
+        """Stop forwarding; data that is sent meanwhile waits for ``mend``."""
         self._is_open.clear()
 
     def mend(self) -> None:
-        """Forward again, first the data that has waited."""
         self._is_open.set()
 
     def close_connections(self) -> int:
-        """Close all connections; return their number."""
         with self._lock:
             sockets = list(self._sockets)
         for item in sockets:

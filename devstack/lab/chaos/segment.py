@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A segment of a campaign: a fresh cluster under load, some faults, and the check of what they left behind."""
+"""Segment of a campaign: a fresh cluster under load, some faults, and the check of the result."""
 
 import random
 import time
@@ -28,15 +28,15 @@ RECOVERY_SECONDS = 120.0
 SETTLE_SECONDS = 150.0
 POLL = 0.1
 SETTLE_POLL = 2.0
-LEASE_SECONDS = 60.0  # at rest: the deadline, and what an outage or an audit adds
-PERMANENT = frozenset({ViolationKind.DOUBLE_END, ViolationKind.ILLEGAL, ViolationKind.STOPPED})  # no wait mends them
+LEASE_SECONDS = 60.0  # at rest: the claim's deadline, plus the delay by an outage or an audit
+PERMANENT = frozenset({ViolationKind.DOUBLE_END, ViolationKind.ILLEGAL, ViolationKind.STOPPED})  # these never vanish
 
 Say = Callable[[str], None]
 Damage = Callable[[ChaosCluster, CheckReport], None]
 
 
 class Segment:
-    """A segment with its figures; ``folder`` keeps logs, data and history as evidence."""
+    """Segment with its figures; ``folder`` keeps logs, data and history as evidence."""
 
     def __init__(
         self, folder: Path, seed: str, kinds: Sequence[str], counts: Progress, say: Say, *, partitions: int = 1
@@ -52,10 +52,7 @@ class Segment:
         self.figures = Progress(counts.seed)
 
     def run(self, faults: int, load_target: int, damage: Damage | None = None, most_at_once: int = 1) -> CheckReport:
-        """Inject faults, up to ``most_at_once`` together, and check the cluster; raises ServerError, TimeoutError.
-
-        A test of the checker passes ``damage``, which is done to the cluster at rest before the last check.
-        """
+        """Inject faults and check the cluster, again after a test's ``damage``. Raises ServerError, TimeoutError."""
         began = time.monotonic()
         with ExitStack() as stack:
             stack.callback(self.cluster.stop)
@@ -108,7 +105,7 @@ class Segment:
             )
 
     def _run_burst(self, burst: FaultBurst, caller: HistoryCaller, writer: HistoryWriter) -> float | None:
-        """Inject the faults, heal each after its time, and return the seconds of recovery."""
+        """Inject the faults, heal each after its time, and return the seconds until recovery."""
         ends: list[tuple[float, Fault, str]] = []
         for drawn in burst.faults:
             time.sleep(drawn.pause)
@@ -141,7 +138,6 @@ class Segment:
             figures.idle_faults[kind] += 1
 
     def _probe(self, caller: HistoryCaller) -> bool:
-        """Boot servers until one is ACTIVE; return whether one was in time."""
         deadline = time.monotonic() + RECOVERY_SECONDS
         while time.monotonic() < deadline:
             server = make_uuid(self._chance)
@@ -156,7 +152,7 @@ class Segment:
         return False
 
     def _settle(self) -> CheckReport:
-        """Check until there is no violation, or for SETTLE_SECONDS: orphans end after their grace."""
+        """Check until only permanent violations remain, at most SETTLE_SECONDS: orphans end after their grace."""
         self.cluster.revive()
         deadline = time.monotonic() + SETTLE_SECONDS
         time.sleep(DOWN_SECONDS / 3)

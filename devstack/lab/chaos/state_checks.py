@@ -12,7 +12,6 @@ ClaimsByInstance = Mapping[str, Sequence[StoredClaim]]
 
 
 def check_state(state: FinalState) -> Iterator[Violation]:
-    """Yield the violations that the final state alone shows."""
     claims = state.claims_by_instance()
     yield from _guests_without_claims(state, claims)
     yield from _several_guests(state, claims)
@@ -41,7 +40,7 @@ def _guests_without_claims(state: FinalState, claims: ClaimsByInstance) -> Itera
 
 
 def _several_guests(state: FinalState, claims: ClaimsByInstance) -> Iterator[Violation]:
-    """Yield instances with several guests; a stopped source of a move does not count."""
+    """Yield instances with several guests, not counting the stopped source of a move."""
     for uuid, guests in state.guests_by_instance().items():
         sources = [(claim.attempt, claim.host) for claim in claims.get(uuid, ()) if claim.source_of]
         copies = [guest for guest in guests if guest.is_running or (guest.attempt, guest.name) not in sources]
@@ -51,7 +50,6 @@ def _several_guests(state: FinalState, claims: ClaimsByInstance) -> Iterator[Vio
 
 
 def _several_claims(state: FinalState, claims: ClaimsByInstance) -> Iterator[Violation]:
-    """Yield instances with more claims than the two ends of a move."""
     for consumer, live in claims.items():
         sources = sum(claim.source_of is not None for claim in live)
         if max(sources, len(live) - sources) > 1:
@@ -80,7 +78,6 @@ def _leaked_claims(state: FinalState) -> Iterator[Violation]:
 
 
 def _ended_claims(partition: StoredPartition) -> Iterator[Violation]:
-    """Yield live claims whose end is recorded."""
     for claim in partition.claims:
         end = partition.ended.get(claim.consumer, {}).get(claim.attempt)
         if end is not None:
@@ -118,14 +115,13 @@ def _oversold_claims(partition: StoredPartition) -> Iterator[Violation]:
 
 
 def _oversold_guests(state: FinalState) -> Iterator[Violation]:
-    """Yield providers whose existing guests need more than the capacity, whatever the store says."""
     allocations = {(item.uuid, item.attempt, item.name): item.allocations for item in state.attempts if item.is_live}
     sums = _sums(allocations.get((guest.uuid, guest.attempt, guest.name), {}) for guest in state.guests)
     yield from _beyond_capacity(sums, state.capacity, "guests use")
 
 
 def _broken_groups(state: FinalState) -> Iterator[Violation]:
-    """Yield server groups with members on too many nodes, or too many on one, over all partitions."""
+    """Yield affinity groups on several nodes, and anti-affinity groups with too many members on one node."""
     groups: dict[str, list[StoredClaim]] = defaultdict(list)
     for partition in state.partitions:
         for claim in partition.claims:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of their own for what daemons stored: agents' guests and journals, Redis's partitions and records."""
+"""The checker's own readers of stored state: agents' guests and journals, Redis's partitions and records."""
 
 import json
 import zlib
@@ -26,7 +26,6 @@ MIGRATIONS = "gantt:{conductor}:migrations"
 
 
 def read_guests(state_folder: Path) -> list[GuestFile]:
-    """Return the guests below an agent's state folder, without vanished files; raises ValueError."""
     return [guest for folder in host_folders(state_folder) for guest in _guests_of(folder)]
 
 
@@ -39,7 +38,7 @@ def host_name(folder: Path) -> str:
 
 
 def read_attempts(state_folder: Path) -> list[JournalledAttempt]:
-    """Return the attempts in an agent's journals, without a torn last line; raises ValueError for other damage."""
+    """Return the attempts in an agent's journals, without a torn last line. Raises ValueError for other damage."""
     return [attempt for folder in host_folders(state_folder) for attempt in _attempts_of(folder)]
 
 
@@ -53,7 +52,6 @@ def _guests_of(folder: Path) -> Iterator[GuestFile]:
 
 
 def read_guest(path: Path) -> GuestFile | None:
-    """Return the guest of a file, None if it has vanished; raises ValueError."""
     try:
         raw = json.loads(path.read_text())
     except FileNotFoundError:
@@ -113,7 +111,7 @@ def _content(line: bytes) -> Any:
 
 
 def read_partition(client: redis.Redis, name: str) -> StoredPartition:
-    """Return a partition as of one transaction; an empty store is epoch 0."""
+    """Read a partition in one transaction; an empty store has epoch 0."""
     prefix = f"gantt:{{p:{name}}}:"
     pipeline = client.pipeline(transaction=True)
     for word in ("meta", "claims", "capacity", "used", "ended"):
@@ -141,7 +139,7 @@ def read_migrations(client: redis.Redis) -> dict[str, MigrationState]:
 
 
 def _time_ms(meta: Mapping[str, str], server_ms: int) -> int:
-    """Return the partition's own time: the recorded one plus the advance of the server's clock since."""
+    """Return the partition's time: the recorded time plus the server clock's advance since then."""
     if "time" not in meta:
         return server_ms
     return int(meta["time"]) + max(0, server_ms - int(meta["clock"]))

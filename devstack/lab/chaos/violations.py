@@ -24,7 +24,7 @@ class ViolationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Violation:
-    """One violation; ``subject`` is an instance or a provider."""
+    """Broken promise or invariant; ``subject`` is a provider or the uuid of an instance, migration or group."""
 
     kind: ViolationKind
     subject: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each kind of fault is."""
+"""Base classes of the kinds of faults."""
 
 import abc
 import contextlib
@@ -14,32 +14,32 @@ STORE, RECORDS, BUS = "store", "records", "bus"
 
 
 class Fault(abc.ABC):
-    """A fault of a cluster; ``HOLD`` is the range of seconds between ``inject`` and ``heal``.
+    """Fault of a cluster; ``HOLD`` is the range of seconds between ``inject`` and ``heal``.
 
-    Faults in flight together have no common ``targets``: daemons' names, STORE with a partition, RECORDS, BUS.
+    Faults in flight together have disjoint ``targets``: daemons' names, STORE with a partition, RECORDS, BUS.
     """
 
     KIND: ClassVar[str]
     HOLD: ClassVar[tuple[float, float]] = (0.0, 0.5)
-    NEEDS_LOAD: ClassVar[bool] = False  # on an idle cluster it would not occur
+    NEEDS_LOAD: ClassVar[bool] = False  # whether the fault cannot occur on an idle cluster
 
     targets: frozenset[str]
-    lost_hosts: Sequence[str] = ()  # service hosts whose guests end with it
+    lost_hosts: Sequence[str] = ()  # service hosts whose guests end with the fault
 
     def __init__(self, cluster: ChaosCluster, chance: random.Random) -> None:
         self.cluster = cluster
         self.chance = chance
         self.choose()
 
-    def choose(self) -> None:  # noqa: B027 - some kinds always break the same
+    def choose(self) -> None:  # noqa: B027 - some kinds have nothing to draw
         """Draw what the fault breaks, and set ``targets``."""
 
     @abc.abstractmethod
     def inject(self) -> str:
-        """Inject the fault; return a few words about it."""
+        """Inject the fault, and return a short description."""
 
     def heal(self) -> bool:
-        """Undo the fault; return whether it occurred."""
+        """Undo the fault, and return whether it occurred."""
         return True
 
 
@@ -60,6 +60,6 @@ class DaemonFault(Fault):
 
 
 def limit_files(pid: int, size: int) -> None:
-    """Limit the size of a process's files: longer writes fail like on a full disk."""
+    """Limit the size of a process's files, so that longer writes fail like on a full disk."""
     with contextlib.suppress(ProcessLookupError):
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

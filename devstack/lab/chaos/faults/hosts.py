@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that lose their power for good: an operator fences them, and evacuates their servers."""
+"""Hosts that lose their power until an operator has fenced them and evacuated their servers."""
 
 import contextlib
 import time
@@ -17,11 +17,11 @@ FENCE_SECONDS = 60.0
 
 
 class HostsLost(DaemonFault):
-    """The machines of an agent lose their power and guests; they return after their servers were evacuated."""
+    """Power loss of an agent's machines, which lose their guests and return after the evacuation."""
 
     KIND = "hosts lost and evacuated"
     PROGRAM = "compute"
-    HOLD = (9.0, 11.0)  # until they count as down, and longer than other faults, which would refuse the fence
+    HOLD = (9.0, 11.0)  # until the hosts count as down, and after other faults, during which the fence would be refused
 
     def inject(self) -> str:
         folders = stored_state.host_folders(self.cluster.state_folder(self.name))
@@ -52,7 +52,7 @@ class HostsLost(DaemonFault):
         while time.monotonic() < deadline:
             try:
                 operator.session.call(claims.fence_host, host, token)
-            except (*NO_ANSWER, errors.GanttError):  # it is not down yet, or the store is not back
+            except (*NO_ANSWER, errors.GanttError):  # the host is not down yet, or the store is not back
                 time.sleep(PAUSE)
             else:
                 return True

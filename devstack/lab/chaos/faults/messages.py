@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bus: killed, connections closed or cut, queues purged, messages duplicated, late and out of order."""
+"""Faults of the bus: kill, closed or cut connections, purged queues, repeated messages."""
 
 import contextlib
 import threading
@@ -23,7 +23,7 @@ class _BusFault(Fault):
 
 
 class BusKilled(_BusFault):
-    """RabbitMQ is killed and restarted: transient messages are lost."""
+    """Kill and restart of RabbitMQ, which loses transient messages."""
 
     KIND = "bus killed"
 
@@ -37,7 +37,7 @@ class BusKilled(_BusFault):
 
 
 class ConnectionsClosed(_BusFault):
-    """All connections of one daemon, or of all, are closed; messages on their way are lost."""
+    """Closing of all connections of one daemon or of all daemons, which loses messages on their way."""
 
     KIND = "connections closed"
 
@@ -50,7 +50,7 @@ class ConnectionsClosed(_BusFault):
 
 
 class AgentCutOff(DaemonFault):
-    """Nothing passes between an agent and the bus; later the messages arrive, or the connections break."""
+    """Interrupted traffic between an agent and the bus; later the messages arrive or the connections break."""
 
     KIND = "agent cut off"
     PROGRAM = "compute"
@@ -69,7 +69,7 @@ class AgentCutOff(DaemonFault):
 
 
 class QueuesPurged(Fault):
-    """The daemons of a program are killed, and their queues purged: a queue with consumers would be empty."""
+    """Purge of a program's queues after a kill of its daemons, which would keep the queues empty."""
 
     KIND = "queues purged"
     NEEDS_LOAD = True
@@ -98,7 +98,7 @@ class QueuesPurged(Fault):
 
 
 class MessagesRepeated(_BusFault):
-    """Messages are sent again: late, in another order, some of them twice."""
+    """Repetition of captured messages: late, reordered, some of them twice."""
 
     KIND = "messages duplicated and reordered"
     NEEDS_LOAD = True
@@ -128,7 +128,7 @@ class MessagesRepeated(_BusFault):
         return self.repeated > 0
 
     def _publish(self, messages: list[amqp.Message]) -> None:
-        """Publish as the messages' senders, which the broker verifies."""
+        """Publish each message as its original sender, because the broker verifies the user id."""
         by_user: dict[str, list[amqp.Message]] = {}
         for message in messages:
             by_user.setdefault(message.properties.get("user_id", ADMIN), []).append(message)
@@ -143,7 +143,7 @@ class MessagesRepeated(_BusFault):
 
 
 def _with_new_id(body: str | bytes) -> str:
-    """Return the message under another id: the bus driver drops repeated ids."""
+    """Replace the message's unique id, because the bus driver drops repeated ids."""
     text = body if isinstance(body, str) else body.decode()
     marker = '_unique_id\\": \\"'
     head, separator, tail = text.partition(marker)
@@ -177,7 +177,7 @@ def _purge(connection: amqp.Connection, queue: str) -> int:
     try:
         count = int(channel.queue_purge(queue) or 0)
         channel.close()
-    except amqp.NotFound:  # closes the channel
+    except amqp.NotFound:
         return 0
     return count
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons that are killed or suspended, at any time or between two steps; their clocks and their disks."""
+"""Faults of daemons: kill, suspension, both also between two steps; stepped clocks and full disks."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ class DaemonKilled(DaemonFault):
 
 
 class DaemonPaused(DaemonFault):
-    """SIGSTOP, later SIGCONT, of a daemon's workers, maybe longer than its leases or its claims' deadlines."""
+    """SIGSTOP of a daemon's workers, sometimes for longer than leases and claim deadlines."""
 
     HOLD = (0.5, 9.0)
     pids: tuple[int, ...] = ()
@@ -44,7 +44,6 @@ class DaemonPaused(DaemonFault):
 
 
 def of_programs(fault: type[DaemonFault], what: str) -> list[type[DaemonFault]]:
-    """Return a kind of fault for the daemons of each program."""
     programs = {"scheduler": "scheduler", "conductor": "conductor", "agent": "compute"}
     return [
         type(fault.__name__, (fault,), {"KIND": f"{name} {what}", "PROGRAM": program})
@@ -53,12 +52,12 @@ def of_programs(fault: type[DaemonFault], what: str) -> list[type[DaemonFault]]:
 
 
 class _AtPhase(DaemonFault):
-    """A daemon stops at a phase, if it reaches it before ``heal``; some phases need a new epoch."""
+    """Signal to a daemon at a phase, if the daemon reaches it before ``heal``."""
 
     NEEDS_LOAD = True
     NUMBER: ClassVar[signal.Signals]
     phase: Phase
-    group: SentinelGroup  # if the phase needs an epoch
+    group: SentinelGroup
 
     def choose(self) -> None:
         program = self.chance.choice(sorted(PHASES))
@@ -88,7 +87,7 @@ class _AtPhase(DaemonFault):
 
 
 class KilledAtPhase(_AtPhase):
-    """A worker is killed between two steps of a verb or a saga."""
+    """Kill of a worker between two steps of a verb or saga."""
 
     KIND = "killed between two steps"
     HOLD = (2.0, 5.0)
@@ -96,7 +95,7 @@ class KilledAtPhase(_AtPhase):
 
 
 class PausedAtPhase(_AtPhase):
-    """A worker is suspended between two steps of a verb or a saga, while everything else goes on."""
+    """Suspension of a worker between two steps of a verb or saga, while everything else continues."""
 
     KIND = "suspended between two steps"
     NUMBER = signal.SIGSTOP
@@ -123,7 +122,7 @@ class ClockStepped(DaemonFault):
 
 
 class DiskFull(DaemonFault):
-    """Writes of an agent fail like on a full disk (RLIMIT_FSIZE at the size of its journals)."""
+    """Full disk of an agent, simulated by RLIMIT_FSIZE at the size of its journals or at 0."""
 
     KIND = "agent's disk full"
     PROGRAM = "compute"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partition's store and the conductors' store: killed, failed over, emptied, restored, with a stepped clock."""
+"""Faults of the partitions' stores and the conductors' store: kill, failover, data loss, full disk, stepped clock."""
 
 import contextlib
 import random
@@ -41,7 +41,7 @@ class _RecordsFault(Fault):
 
 
 class StoreRestarted(_StoreFault):
-    """The primary is killed and starts again from its append-only file before a failover."""
+    """Kill of the primary, which restarts from its append-only file before a failover."""
 
     KIND = "store killed and restarted"
 
@@ -50,7 +50,7 @@ class StoreRestarted(_StoreFault):
 
 
 class StorePaused(_StoreFault):
-    """The primary is suspended for less or more time than the sentinels wait."""
+    """Suspension of the primary, for shorter or longer than the sentinels wait."""
 
     KIND = "store suspended"
     HOLD = (0.2, 4.0)
@@ -67,7 +67,7 @@ class StorePaused(_StoreFault):
 
 
 class StoreFailedOver(_StoreFault):
-    """The primary is killed and replaced; it returns as a replica."""
+    """Failover after a kill of the primary, which returns as a replica."""
 
     KIND = "store failed over"
     old: RedisServer
@@ -84,7 +84,7 @@ class StoreFailedOver(_StoreFault):
 
 
 class StoreFailedOverLagging(StoreFailedOver):
-    """The replica is cut off before its primary is killed: the last writes are lost."""
+    """Failover to a replica that was cut off before, so that the last writes are lost."""
 
     KIND = "store failed over to a lagging replica"
 
@@ -109,7 +109,7 @@ class StoreEmptied(_StoreFault):
 
 
 class StoreRestored(_StoreFault):
-    """The store starts from a copy of its files that is some seconds old."""
+    """Restart of the store from a copy of its files that is some seconds old."""
 
     KIND = "store restored from a backup"
 
@@ -130,7 +130,7 @@ class StoreRestored(_StoreFault):
 
 
 class StoreClockStepped(_StoreFault):
-    """The server's clock steps, as the partition sees it: its last recorded reading is moved."""
+    """Step of the server's clock, simulated by moving the partition's last recorded reading."""
 
     KIND = "store's clock stepped"
 
@@ -144,7 +144,7 @@ class StoreClockStepped(_StoreFault):
 
 
 class StoreDiskFull(_StoreFault):
-    """The primary refuses writes, and the sentinels still see it up."""
+    """Full disk of the primary: it refuses writes, but the sentinels still see it up."""
 
     KIND = "store's disk full"
     HOLD = (1.0, 5.0)
@@ -161,7 +161,7 @@ class StoreDiskFull(_StoreFault):
 
 
 class RecordsDiskFull(_RecordsFault):
-    """The conductors' store ends at a failed write, maybe with a part of it in its file."""
+    """Full disk of the conductors' store, which ends at a failed write, maybe partly in its file."""
 
     KIND = "records' disk full"
     HOLD = (1.0, 5.0)
@@ -198,15 +198,15 @@ def choose_store(cluster: ChaosCluster, chance: random.Random) -> tuple[str, Sen
 def restart_primary(group: SentinelGroup) -> RedisServer:
     primary = group.primary()
     primary.kill()
-    primary.replica_of = None  # it may have been a replica when it was started first
+    primary.replica_of = None  # it may have been started as a replica
     primary.start()
     return primary
 
 
 def restore_roles(group: SentinelGroup) -> None:
-    """Start all servers, and return when they have the roles that the sentinels chose; raises ServerError.
+    """Start all servers, and wait until they have the roles that the sentinels chose. Raises ServerError.
 
-    Servers that restart during a failover may become replicas of each other: after a while they get their roles.
+    Servers that restart during a failover may become replicas of each other: assign their roles after ROLE_SECONDS.
     """
     began = time.monotonic()
     while True:
@@ -250,7 +250,7 @@ def _assign_role(server: RedisServer, primary: RedisServer) -> None:
 
 
 def _copied_data(server: RedisServer) -> Path:
-    """Copy a running server's append-only file; a rewrite restarts the copy."""
+    """Copy a running server's append-only file. Start again if a rewrite changes the files meanwhile."""
     copy = server.folder / "backup"
     while True:
         shutil.rmtree(copy, ignore_errors=True)
