@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh nova: gantt in the place of nova-scheduler and Placement, beside both of them."""
+"""lab.sh nova: gantt as Nova's scheduler and Placement, compared with the originals."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cloud with nova-api, nova-conductor and computes that boots bursts of servers, decided by one of the two sides."""
+"""Cloud with nova-api, nova-conductor and computes that boots bursts of servers, scheduled by one side."""
 
 import contextlib
 import itertools
@@ -20,7 +20,7 @@ from devstack.nova.confs import CELL_DATABASE
 from devstack.nova.size import CloudSize
 from devstack.servers.errors import ServerNotReady
 
-# 400 servers of the flavor fit: each burst of up to 200 twice.
+# Capacity for 400 servers of the flavor, twice the largest burst.
 VCPUS, MEMORY_MB, DISK_GB = 100, 51_200, 400
 FLAVOR, FLAVOR_MEMORY_MB = "burst", 512
 LARGEST = 200
@@ -33,7 +33,7 @@ ALL_SERVERS = "/servers/detail?limit=1000"
 
 
 class BurstCloud:
-    """A cloud of one side with HOSTS equal computes and a number of scheduler processes."""
+    """Cloud of one side with HOSTS equal computes and ``schedulers`` scheduler processes."""
 
     def __init__(self, folder: Path, side: str, schedulers: int) -> None:
         size = CloudSize(
@@ -48,7 +48,6 @@ class BurstCloud:
         self._cloud = NovaCloud(folder, size)
 
     def start(self) -> None:
-        """Start everything, and return when all computes accept servers; raises ServerError."""
         self._cloud.start()
         self._cloud.nova.create_flavor(FLAVOR, vcpus=1, memory_mb=FLAVOR_MEMORY_MB, disk_gb=1)
 
@@ -56,10 +55,7 @@ class BurstCloud:
         self._cloud.destroy()
 
     def boot(self, burst: ServerBurst) -> BurstResult:
-        """Request the servers of a burst by CLIENTS clients, wait until they settle, and delete them.
-
-        The time is at most BURST_SECONDS: servers that are still being built then do not run. Raises ServerNotReady.
-        """
+        """Boot a burst by CLIENTS clients within BURST_SECONDS, then delete it. Raises ServerNotReady."""
         groups = [self._create_group() for _ in range(burst.groups)]
         members: list[int | None] = [number for number in range(burst.groups) for _ in range(GROUP)]
         members += [None] * (burst.servers - len(members))
@@ -80,7 +76,7 @@ class BurstCloud:
         return result
 
     def _patient_client(self) -> NovaClient:
-        """Return a client that waits for the whole burst: nova-api may wait for a busy Placement."""
+        """Return a client with the timeout of a whole burst, because nova-api may wait for a busy Placement."""
         return NovaClient(self._cloud.parts.urls.api, seconds=BURST_SECONDS)
 
     def _create_group(self) -> str:
@@ -102,7 +98,7 @@ class BurstCloud:
         )
 
     def _leaks(self) -> int:
-        """Return the number of consumers whose allocations lastingly differ from Nova's records."""
+        """Return how many consumers' allocations differ from Nova's records even after SETTLE_SECONDS."""
         with contextlib.suppress(ServerNotReady):
             wait_until(lambda: not self._cloud.differences(), "equal allocations", SETTLE_SECONDS)
         return len(self._cloud.differences())
@@ -126,7 +122,6 @@ class BurstCloud:
 
 
 def running(side: str, schedulers: int) -> contextlib.AbstractContextManager[BurstCloud]:
-    """Start a cloud in a temporary folder, and remove it at the end; raises ServerError."""
     return started(lambda folder: BurstCloud(folder, side, schedulers), BurstCloud.start, BurstCloud.close)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of bursts of servers: gantt in the place of nova-scheduler and Placement, beside both of them."""
+"""Result rows of server bursts, scheduled by gantt or by nova-scheduler and Placement."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from devstack.lab.nova.burst_cloud import BurstCloud
 
 HOSTS = 4
-GROUP = HOSTS  # members of a group: one fits on each host
-SERVERS_PER_GROUP = 20  # a large burst has one group for so many servers
+GROUP = HOSTS  # members of a group, one per host
+SERVERS_PER_GROUP = 20  # servers per group of a large burst
 MOST_ON_ONE_HOST = 8  # of SPREAD_SERVERS on equal hosts
 SPREAD_SERVERS = 20
 ACTIVE = "ACTIVE"
-FAULTS = ("refused", "leaks", "oversold", "group_violations")  # none of them, whatever Nova does
+FAULTS = ("refused", "leaks", "oversold", "group_violations")  # must be 0 for gantt, whatever Nova does
 
 
 @dataclass(frozen=True, slots=True)
 class ServerBurst:
-    """Servers that are requested together, the first of them in so many anti-affinity groups."""
+    """Servers requested together, the first of them as members of ``groups`` anti-affinity groups."""
 
     servers: int
     groups: int = 0
@@ -44,11 +44,7 @@ class BootedServer:
 
 @dataclass(frozen=True, slots=True)
 class BurstResult:
-    """Result of a burst.
-
-    ``reschedules``: builds beyond the first. ``leaks``: consumers whose allocations differ from Nova's records.
-    ``oversold``: units used beyond the capacity.
-    """
+    """Result of a burst; ``leaks`` are consumers with wrong allocations, ``oversold`` is units above the capacity."""
 
     servers: Sequence[BootedServer]
     seconds: float
@@ -62,24 +58,23 @@ class BurstResult:
 
     @property
     def refused(self) -> int:
-        """Servers that do not run in time, although all fit twice."""
+        """Servers that were not ACTIVE in time, although all fit twice."""
         return len(self.servers) - self.active
 
     @property
     def violations(self) -> int:
-        """Members of groups that run on a host where another member runs."""
+        """Group members on a host with another member of their group."""
         members = Counter((server.group, server.host) for server in self.servers if self._is_member(server))
         return sum(count - 1 for count in members.values())
 
     @property
     def most(self) -> int:
-        """Servers on the fullest host."""
         hosts = Counter(server.host for server in self.servers if server.status == ACTIVE)
         return max(hosts.values(), default=0)
 
     @property
     def group_hosts(self) -> int:
-        """Hosts with members of a group, over all groups."""
+        """Number of hosts with members of a group, summed over all groups."""
         return len({(server.group, server.host) for server in self.servers if self._is_member(server)})
 
     def figures(self) -> dict[str, float]:
@@ -104,14 +99,13 @@ RunSide = Callable[[str, int], AbstractContextManager["BurstCloud"]]  # (side, n
 
 
 def bursts(sizes: Sequence[int]) -> Sequence[ServerBurst]:
-    """Return the bursts to measure: for the spread, for one group, and of the given sizes."""
     return [SPREAD, ONE_GROUP, *(ServerBurst(size, groups=size // SERVERS_PER_GROUP) for size in sizes)]
 
 
 def measure(
     run_side: RunSide, sizes: Sequence[int], schedulers: Sequence[int], sides: Sequence[str] = (THEIRS, OURS)
 ) -> Iterator[ResultRow]:
-    """Yield the rows of each number of schedulers; without Nova's side those of gantt only."""
+    """Yield the rows per number of schedulers; without Nova's side only gantt's."""
     for number in schedulers:
         results: dict[str, list[BurstResult]] = {}
         for side in sides:

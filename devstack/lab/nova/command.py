@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh nova: gantt in the place of nova-scheduler and Placement, beside both of them."""
+"""lab.sh nova: gantt as Nova's scheduler and Placement, compared with the originals."""
 
 import argparse
 from collections.abc import Iterator
@@ -23,12 +23,11 @@ burst_size = parse_number(int, 1, burst_cloud.LARGEST)
 
 
 class NovaBenchmark(Benchmark):
-    """Measure real nova-scheduler and Placement against gantt in their place, in one run on one machine.
+    """Measure gantt against the nova-scheduler and Placement that it replaces, in one run on one machine.
 
-    ``select``: select_destinations, called by Nova's own client. Each compute has a provider with Nova's traits, a
-    compute node, a service and a host mapping; allocations are deleted after each call. ``race``: clients of both
-    Placements claim the same capacity at the same time. ``bursts``: servers from the request to ACTIVE, on clouds of
-    four computes without a hypervisor.
+    ``select``: select_destinations, called by Nova's own client; each compute has Nova's traits, a compute node, a
+    service and a host mapping. ``race``: clients of both Placements claim the same capacity concurrently. ``bursts``:
+    servers from the request to ACTIVE, on clouds of four computes without a hypervisor.
     """
 
     ARGUMENTS = (
@@ -45,7 +44,7 @@ class NovaBenchmark(Benchmark):
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         if args.install:
             peer_environments.install()
-        peer_environments.python()  # before anything is started
+        peer_environments.python()  # fail before anything is started
         if "select" in args.parts:
             with paired_cloud.running() as cloud:
                 yield from selects.measure(cloud, args.hosts, args.calls)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Floor of a scheduler's cost: a bare RPC server that gives one answer to every select_destinations."""
+"""Floor of a scheduler's cost: a bare RPC server with one fixed answer to every select_destinations."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ THREADS = 4
 
 
 class EchoScheduler:
-    """Endpoint that answers every request with the same primitives of Nova's selections."""
+    """Endpoint that answers every request with the same serialized selections."""
 
     target = messaging.Target(version=VERSION)
 
@@ -26,7 +26,6 @@ class EchoScheduler:
 
 
 def serve(url: str, answer: Any, pipe: PipeEnd, index: int) -> None:
-    """Serve on a bus in a process of its own, until the parent ends it."""
     transport = foreign.get_transport(url, EXCHANGE, threads=THREADS)
     target = messaging.Target(topic=TOPIC, server="echo")
     messaging.get_rpc_server(transport, target, [EchoScheduler(answer)], executor="threading").start()

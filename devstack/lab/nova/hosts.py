@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The computes of both sides: their names, and their providers as nova-compute would write them."""
+"""Computes of both sides: their names, and their providers as nova-compute would write them."""
 
 import uuid
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from devstack.lab.placement.cloud import make_provider, whole
 
 TOTAL = {"VCPU": 64, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
-# What nova-compute 34 reports for a hypervisor, and the trait by which Nova finds its own providers.
+# Traits that nova-compute 34 reports for a hypervisor, with the one by which Nova finds its own providers.
 TRAITS = (
     "COMPUTE_ACCELERATORS",
     "COMPUTE_ADDRESS_SPACE_EMULATED",
@@ -38,7 +38,7 @@ TRAITS = (
 
 @dataclass(frozen=True, slots=True)
 class LabHost:
-    """A compute with one node of the same name."""
+    """Compute with one node of the same name."""
 
     number: int
 
@@ -48,11 +48,9 @@ class LabHost:
 
     @property
     def uuid(self) -> str:
-        """Uuid of the compute node and its provider."""
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"gantt-lab nova {self.name}"))
 
     def provider(self) -> dict[str, Any]:
-        """Return the empty provider in the form of placement_side.py."""
         return make_provider(self.uuid, {name: whole(total) for name, total in TOTAL.items()}, TRAITS)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's scheduler with Placement, and gantt's daemons, over the same computes in the same databases of Nova.
+"""Nova's scheduler with Placement, and gantt's daemons, over the same computes in the same Nova databases.
 
-Each side, and the echo, has a virtual host of one RabbitMQ. No compute runs: their records say that they are up.
+Each side, and the echo, uses its own virtual host of one RabbitMQ. No compute runs: the records say that all are up.
 """
 
 import contextlib
@@ -41,11 +41,11 @@ from scheduler_svc.store.redis import RedisStore
 
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
 VHOSTS = {OURS: "lab-gantt", THEIRS: NOVA_VHOST, ECHO: "lab-echo"}
-THEIR_PLACEMENT = "their_placement"  # the name of its port
-SECONDS_DOWN = 86_400  # service_down_time of both sides: no compute reports
+THEIR_PLACEMENT = "their_placement"  # name of the port of Nova's Placement
+SECONDS_DOWN = 86_400  # service_down_time of both sides, because no compute reports
 START_SECONDS = 180.0
 STOP_SECONDS = 30.0
-IDLE_SHARE, IDLE_SECONDS = 0.1, 300.0  # of a processor; for how long to wait
+IDLE_SHARE, IDLE_SECONDS = 0.1, 300.0  # processor share of an idle process; longest wait for it
 
 NOVA_SETTINGS = f"""\
 [DEFAULT]
@@ -62,7 +62,7 @@ GANTT_SETTINGS = f"[nova]\nservice_down_time = {SECONDS_DOWN}\n"
 
 
 class PairedCloud:
-    """Both sides with as many computes as ``grow`` made."""
+    """Both sides over as many computes as ``grow`` has written."""
 
     def __init__(self, folder: Path) -> None:
         ports = {name: free_port() for name in (*roles.PORTS, THEIR_PLACEMENT)}
@@ -74,7 +74,7 @@ class PairedCloud:
         self._nova_scheduler: ServerProcess | None = None
 
     def start(self) -> None:
-        """Start everything but nova-scheduler, without computes; raises ServerError and PeerFailed."""
+        """Start everything except nova-scheduler, without computes. Raises ServerError and PeerFailed."""
         cloud = self._cloud
         cloud.start_servers()
         self.client = self._peer("nova_select_side.py")
@@ -114,7 +114,7 @@ class PairedCloud:
         self._wait_idle(*self._processes.values())
 
     def run_nova_scheduler(self, limit: int) -> None:
-        """Restart nova-scheduler with this max_placement_results and a warm cache."""
+        """Restart nova-scheduler with this max_placement_results, and warm its cache."""
         if self._nova_scheduler is not None:
             self._nova_scheduler.stop(STOP_SECONDS)
         settings = self._cloud.layout.etc / "nova-scheduler.conf"
@@ -128,19 +128,18 @@ class PairedCloud:
         self._wait_idle(self._nova_scheduler)
 
     def select(self, name: str) -> dict[str, Any]:
-        """Select a host for a new server and delete its allocation; return what nova_select_side.py answers."""
+        """Select a host for a new server, delete its allocation, and return the answer of nova_select_side.py."""
         answer: dict[str, Any] = self.client.ask("select", name=name)
         if name != ECHO:
-            self._api(name).call("DELETE", f"/allocations/{answer['server']}")  # 404 if it claimed nothing
+            self._api(name).call("DELETE", f"/allocations/{answer['server']}")  # fails with 404 if nothing was claimed
         return answer
 
     def filtered_hosts(self) -> list[int]:
-        """Return how many hosts Nova's filters saw in each request so far."""
+        """Return the number of hosts that Nova's filters saw in each request so far."""
         return [int(line) for line in self._counts_file.read_text().split()] if self._counts_file.exists() else []
 
     @contextlib.contextmanager
     def echo(self, answer: Any) -> Iterator[None]:
-        """Run the echo inside the block."""
         url = self._cloud.rabbit.url(driver="rabbit", vhost=VHOSTS[ECHO])
         with WorkerProcesses(1, partial(echo.serve, url, answer)) as process:
             process.receive(START_SECONDS)
@@ -177,7 +176,7 @@ class PairedCloud:
         return self._cleanup.enter_context(side.running(command))
 
     def _wait_served(self, name: str) -> None:
-        """Wait until a scheduler reads a side's queue: an earlier call is lost."""
+        """Wait until a scheduler consumes a side's queue, because earlier calls are lost."""
         rabbit = self._cloud.rabbit
         credentials = {"userid": ADMIN, "password": rabbit.passwords.of(ADMIN), "virtual_host": VHOSTS[name]}
 
@@ -203,7 +202,6 @@ class PairedCloud:
 
 
 def running() -> contextlib.AbstractContextManager[PairedCloud]:
-    """Start a cloud in a temporary folder, and remove it at the end; raises ServerError and PeerFailed."""
     return started(PairedCloud, PairedCloud.start, PairedCloud.close)
 
 
@@ -212,5 +210,4 @@ def _with_settings(daemon: Daemon, settings: Path) -> Daemon:
 
 
 def _count(store: RedisStore) -> int:
-    """Return the number of compute nodes that the bridge wrote."""
     return sum(1 for _ in paging.entries(lambda marker: store.list_state(NAMESPACE, marker=marker)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds in which clients claim the same capacity at the same time, and what was sold in each."""
+"""Rounds in which clients concurrently claim the same capacity, and the amount sold in each."""
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from devstack.lab.rows import ResultRow
 from devstack.nova.client import CallFailed, CloudPlacementClient
 
 ROUNDS, CLIENTS, CLAIMS, CAPACITY = 10, 10, 40, 16
-REPETITIONS = 5  # of a claim whose answer asks for it
+REPETITIONS = 5  # repetitions of a claim that failed with CONCURRENT_UPDATE
 CONFLICT, CONCURRENT_UPDATE = 409, "placement.concurrent_update"
 RESOURCE = "VCPU"
 
@@ -28,15 +28,11 @@ class RaceRound:
 
     @property
     def is_exact(self) -> bool:
-        """Whether all capacity was sold, and no more."""
         return self.accepted == self.usage == CAPACITY
 
 
 def measure(sides: Mapping[str, MakeClient], rounds: int) -> Iterator[ResultRow]:
-    """Yield a row for each side, which take turns: rounds that did not sell exactly the capacity.
-
-    The first side has the budget.
-    """
+    """Run rounds of each side alternately, and yield a row per side. The first side has the budget."""
     results: dict[str, list[RaceRound]] = {name: [] for name in sides}
     for _ in range(rounds):
         for name, make_client in sides.items():
@@ -46,7 +42,7 @@ def measure(sides: Mapping[str, MakeClient], rounds: int) -> Iterator[ResultRow]
 
 
 def run_round(make_client: MakeClient) -> RaceRound:
-    """Claim from a new provider by CLIENTS clients at once, and clean up; raises CallFailed for other errors."""
+    """Claim from a new provider by CLIENTS clients at once, and clean up. Raises CallFailed for unexpected errors."""
     client, provider = make_client(), str(uuid.uuid4())
     path = f"/resource_providers/{provider}"
     created = client.call("POST", "/resource_providers", {"name": provider, "uuid": provider})
@@ -64,7 +60,6 @@ def run_round(make_client: MakeClient) -> RaceRound:
 
 
 def _claim_share(client: CloudPlacementClient, provider: str) -> tuple[list[str], int]:
-    """Return a client's accepted consumers, and the number of repetitions."""
     accepted, repetitions = [], 0
     for _ in range(CLAIMS // CLIENTS):
         consumer = str(uuid.uuid4())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of select_destinations: Nova's scheduler with Placement beside gantt, and gantt beside an echo."""
+"""Rows of select_destinations: Nova's scheduler with Placement against gantt, and gantt against an echo."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,18 +9,17 @@ from devstack.lab.timing import TimedCalls, alternate
 
 BUDGETS = {1_000: 50.0, 10_000: 300.0}  # by hosts: Nova's time divided by ours
 ECHO_BUDGET, ECHO_FROM = 3.0, 10_000  # our time divided by the echo's, from this number of hosts
-LIMIT = 1_000  # [scheduler] max_placement_results by default
+LIMIT = 1_000  # default of [scheduler] max_placement_results
 BLOCKS = 4
-BLOCK_HOSTS = 5_000  # that Nova handles in a block
+BLOCK_HOSTS = 5_000  # hosts that Nova checks per block
 
 
 def limits(size: int) -> Sequence[int]:
-    """Return the values of max_placement_results to measure with this number of hosts."""
     return [LIMIT] if size <= LIMIT else [LIMIT, size]
 
 
 def measure(cloud: PairedCloud, sizes: Sequence[int], calls: int) -> Iterator[ResultRow]:
-    """Yield the rows of each number of hosts; ``calls`` is gantt's of a block."""
+    """Yield the rows per number of hosts; ``calls`` is the number of gantt's calls per block."""
     for size in sorted(sizes):
         cloud.grow(size)
         for limit in limits(size):

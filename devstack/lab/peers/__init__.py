@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh peers: the same work done by Nova and Placement, each in a virtual environment of its own."""
+"""lab.sh peers: the same work in Nova and Placement, which run in their own virtual environment."""

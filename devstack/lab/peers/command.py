@@ -43,8 +43,8 @@ Measure = Callable[[PeerWorkload, PeerProcess], Iterator[ResultRow]]
 class PeersBenchmark(Benchmark):
     """Time Nova's filters and weighers, and Placement's candidates and claims, against gantt's on the same hosts.
 
-    Each peer runs in a virtual environment of theirs, in a process that times itself, alternating with gantt's calls.
-    Each result row says what its comparison leaves out.
+    A peer runs in its own virtual environment and process, times itself, and alternates with gantt's calls. Each row
+    says what its comparison leaves out.
     """
 
     ARGUMENTS = (
@@ -102,7 +102,7 @@ def _block_size(workload: PeerWorkload) -> int:
 
 
 def _compare(peer: PeerProcess, verb: str, size: int, subject: TimedSubject) -> dict[str, Times]:
-    """Alternate a peer's calls, which it times itself, with gantt's."""
+    """Alternate a peer's calls, which the peer times, with gantt's."""
 
     def ask(first: int, count: int) -> list[float]:
         return [float(seconds) for seconds in peer.ask(verb, first=first, count=count)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A peer's process: it gets requests by a pipe, one JSON object per message, and times its own work."""
+"""Process of a peer, which gets JSON requests through a pipe and times its own work."""
 
 import contextlib
 import json
@@ -17,11 +17,11 @@ ANSWER_SECONDS = 600.0
 END_SECONDS = 5.0
 TAIL = 600
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
-INSIDE = Path(__file__).parent / "inside"  # all that a peer can import of gantt
+INSIDE = Path(__file__).parent / "inside"  # the only code of gantt that a peer can import
 
 
 class PeerFailed(Exception):
-    """Raised when a peer ends, does not answer in time, or answers an error."""
+    """Raised when a peer ends, does not answer in time, or answers with an error."""
 
 
 class PeerProcess:
@@ -31,7 +31,6 @@ class PeerProcess:
         self._log = log
 
     def ask(self, verb: str, **values: Any) -> Any:
-        """Send a verb with its values and return the answer; raises PeerFailed."""
         try:
             self._pipe.send_bytes(json.dumps({"verb": verb, "values": values}).encode())
             if not self._pipe.poll(ANSWER_SECONDS):
@@ -44,7 +43,6 @@ class PeerProcess:
         return reply["answer"]
 
     def end(self) -> None:
-        """Kill the process: it has nothing to save."""
         self._process.kill()
         self._process.wait(END_SECONDS)
         self._pipe.close()
@@ -57,7 +55,7 @@ class PeerProcess:
 
 @contextlib.contextmanager
 def running(command: Sequence[str]) -> Iterator[PeerProcess]:
-    """Start a peer with a temporary folder as its last argument, and remove both at the end; raises PeerFailed."""
+    """Start a peer with a temporary folder as its last argument, and remove both at the end. Raises PeerFailed."""
     with temporary_folder() as folder:
         peer = _start(command, folder)
         try:

@@ -21,21 +21,20 @@ from scheduler_svc.core.records import Candidate, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 
-MAX_LOAD = 0.9  # each host is loaded by a random share up to this
-REQUIRED_FREE = {"VCPU": 16, "MEMORY_MB": 16_384, "DISK_GB": 16}  # of a host for repeated claims
-LIMIT = 1000  # maximum number of candidates, as in Nova's requests to Placement
+MAX_LOAD = 0.9  # highest random load of a host
+REQUIRED_FREE = {"VCPU": 16, "MEMORY_MB": 16_384, "DISK_GB": 16}  # free capacity of a host for repeated claims
+LIMIT = 1000  # most candidates, as in Nova's requests to Placement
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class PeerWorkload:
-    """``size`` hosts, unevenly loaded, and requests; the same for the same size."""
+    """``size`` unevenly loaded hosts, and requests; the same for the same size."""
 
     size: int
 
     @property
     def nodes(self) -> hosts.Nodes:
-        """The hosts as agents report them, without usage."""
         return hosts.make_nodes(self.size)
 
     @property
@@ -43,7 +42,6 @@ class PeerWorkload:
         return hosts.make_usage(self.nodes, MAX_LOAD)
 
     def nova_hosts(self) -> list[dict[str, Any]]:
-        """Return the hosts in the form of nova_side.py."""
         used = self.used
         return [
             {
@@ -63,7 +61,6 @@ class PeerWorkload:
         ]
 
     def claimable(self) -> list[str]:
-        """Return the providers with REQUIRED_FREE."""
         return [
             _provider(name)
             for (name, node), used in zip(self.nodes.items(), self.used.values(), strict=True)
@@ -75,7 +72,6 @@ class PeerWorkload:
 
     @staticmethod
     def peer_requests() -> list[dict[str, int]]:
-        """Return the requests, which are used in turn."""
         return [dict(server.request.resources) for server in itertools.islice(hosts.stream(3), MIX)]
 
 
@@ -84,7 +80,6 @@ def _provider(name: str) -> str:
 
 
 def candidates_subject(table: HostTable) -> TimedSubject:
-    """Return a subject that filters all hosts and returns up to LIMIT names."""
     filters = default_driver.filters()
     requests = [SchedulingRequest("peers", amounts) for amounts in PeerWorkload.peer_requests()]
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-placement beside OpenStack Placement and beside a server that does nothing, over HTTP."""
+"""lab.sh placement: gantt-placement compared with OpenStack Placement and with an empty server, over HTTP."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timed calls of one server: candidates after a write, allocations, and lists; some answers are checked."""
+"""Timed calls of one server: candidates after a write, allocations, and lists. Some answers are checked."""
 
 import contextlib
 import json
@@ -15,8 +15,8 @@ from devstack.lab.processor_time import cpu_seconds
 from devstack.lab.timing import TimedCalls, timed
 from rpcapi.cli.command import CommandFailed
 
-CHECK_EACH = 1_000  # calls: the first one and each thousandth are checked
-Used = Callable[[str], Mapping[str, int]]  # provider -> what is held from it
+CHECK_EACH = 1_000  # one call in this many is checked, starting with the first
+Used = Callable[[str], Mapping[str, int]]
 
 
 class ServerCalls:
@@ -31,7 +31,7 @@ class ServerCalls:
         self._client.close()
 
     def candidates(self, first: int, count: int, path: str) -> list[float]:
-        """Ask for candidates, each time after a write that the answer must contain."""
+        """Time requests for candidates, each after a write that the answer must contain."""
         self._client.reconnect()
         seconds = []
         for number in range(first, first + count):
@@ -44,7 +44,6 @@ class ServerCalls:
         return seconds
 
     def allocate(self, first: int, count: int) -> list[float]:
-        """Write allocations of new consumers, each from the next host."""
         self._client.reconnect()
         seconds = []
         for number in range(first, first + count):
@@ -70,14 +69,13 @@ class ServerCalls:
         return f"/allocations/{uuid.uuid4()}", json.dumps(allocation(self._host(number), FLAVOR)).encode()
 
     def claim(self, number: int) -> str:
-        """Write an allocation of a new consumer from a host, and return the host."""
         self._client.put(*self._allocation(number))
         return self._host(number)
 
     def _check(
         self, answer: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]]], host: str
     ) -> None:
-        """Compare the summary of the written host, or of any, with the store."""
+        """Compare the written host's summary, or any summary if it has none, with the store."""
         summaries = answer["provider_summaries"]
         if not answer["allocation_requests"] or not summaries:
             raise CommandFailed("An answer has no candidates")
@@ -92,7 +90,7 @@ class ServerCalls:
 
 
 def reconnecting(client: HttpClient, call: Callable[[], object]) -> TimedCalls:
-    """Return the calls of a block that begins with a new connection: the server closes idle ones."""
+    """Begin each block of calls with a new connection, because the server closes idle ones."""
 
     def repeat(first: int, count: int) -> list[float]:
         client.reconnect()
@@ -102,11 +100,7 @@ def reconnecting(client: HttpClient, call: Callable[[], object]) -> TimedCalls:
 
 
 def rate(port: int, pids: Sequence[int], hosts: Sequence[str], clients: int, seconds: float) -> dict[str, float]:
-    """Let clients write allocations for some seconds, each from its own hosts; ``pids`` are the servers' processes.
-
-    Return allocations for a second of the clock and of the servers' processor time, and the clients' processor time
-    for each.
-    """
+    """Let clients allocate for ``seconds``; return rates per second and server processor second, and client time."""
     stopping = threading.Event()
 
     def write(index: int) -> int:

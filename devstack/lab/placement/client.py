@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP client that costs its caller little, so that a measurement shows the server's time."""
+"""HTTP client that costs its caller little, so that measurements show the server's time."""
 
 import re
 import socket
@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi.cli.command import CommandFailed
 
-SECONDS = 600.0  # Placement takes half a minute for some questions
+SECONDS = 600.0  # Placement needs half a minute for some requests
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 END_OF_HEAD = b"\r\n\r\n"
 CHUNK = 2**18
@@ -15,11 +15,11 @@ NO_CONTENT = 204
 
 
 class RequestFailed(CommandFailed):
-    """Raised when a request fails or is not answered; the message has the status and the body."""
+    """Raised when a request fails or gets no answer; the message has the status and the body."""
 
 
 class HttpClient:
-    """An administrator's open connection to 127.0.0.1, for one thread."""
+    """Administrator's open connection to 127.0.0.1, for one thread."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -30,16 +30,14 @@ class HttpClient:
         ).encode()
 
     def get(self, path: str) -> bytes:
-        """Return the body of the answer 200; raises RequestFailed."""
         return self._exchange(b"GET %s HTTP/1.1\r\n%s\r\n" % (path.encode(), self._head), 200)
 
     def put(self, path: str, body: bytes) -> None:
-        """Send a JSON body that is answered 204; raises RequestFailed."""
         length = b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
         self._exchange(b"PUT %s HTTP/1.1\r\n%s%s%s" % (path.encode(), self._head, length, body), NO_CONTENT)
 
     def reconnect(self) -> None:
-        """Replace the connection, which the server may have closed because it was idle."""
+        """Replace the connection, because the server may have closed it while it was idle."""
         self._socket.close()
         self._socket = self._connect()
 
@@ -83,7 +81,7 @@ def _line(request: bytes) -> str:
 
 
 def allocation(provider: str, amounts: dict[str, int]) -> dict[str, Any]:
-    """Return the document of a PUT of a new consumer's allocation from one provider."""
+    """Return the PUT document of a new consumer's allocation from one provider."""
     return {
         "allocations": {provider: {"resources": amounts}},
         "project_id": "lab",

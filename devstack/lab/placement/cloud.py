@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The providers that both sides hold: flat hosts, half full, with traits, and a few hosts with devices below them."""
+"""Providers of both sides: flat, half-full hosts with traits, and a few hosts with child devices."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ TRAITS_PER_HOST = 20
 TOTAL = {"VCPU": 64, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
 RATIOS = {"VCPU": 16.0}
 USED = {name: int(total * RATIOS.get(name, 1.0)) // 2 for name, total in TOTAL.items()}
-FLAVOR = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}  # so small that thousands of claims fit beside what is used
+FLAVOR = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}  # small, so that thousands of claims fit into the free half
 DEVICE = "PGPU"
 DEVICE_HOSTS, DEVICES, GROUPS = 10, 8, 5
-LIMIT = 1_000  # [scheduler] max_placement_results: what Nova asks Placement for
+LIMIT = 1_000  # [scheduler] max_placement_results, the limit in Nova's requests
 
 CANDIDATES = f"/allocation_candidates?limit={LIMIT}&resources=" + ",".join(
     f"{name}:{amount}" for name, amount in FLAVOR.items()
@@ -38,11 +38,9 @@ class Cloud:
 
     @property
     def size(self) -> int:
-        """The number of providers."""
         return self.hosts + DEVICE_HOSTS * (DEVICES + 1)
 
     def providers(self) -> list[dict[str, Any]]:
-        """Return all providers, parents first, in the form of placement_side.py."""
         inventories = {name: whole(total, RATIOS.get(name, 1.0)) for name, total in TOTAL.items()}
         flat = [
             make_provider(name, inventories, [_trait(number + offset) for offset in range(TRAITS_PER_HOST)], used=USED)
@@ -73,7 +71,7 @@ def make_provider(
     parent: str | None = None,
     used: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """Return a provider in the form of placement_side.py; ``inventories`` are in the form of a host's report."""
+    """Return a provider in the form of placement_side.py, from inventories in the form of a host's report."""
     return {
         "uuid": uuid_text,
         "parent": parent,
@@ -88,5 +86,5 @@ def make_provider(
 
 
 def whole(total: int, ratio: float = 1.0) -> dict[str, Any]:
-    """Return an inventory that one allocation may take whole."""
+    """Return an inventory that one allocation may use completely."""
     return Inventory(total, max_unit=int(total * ratio), allocation_ratio=ratio).as_dict()

@@ -23,29 +23,28 @@ from rpcapi.cli.command import CommandFailed
 
 CANDIDATES_BUDGET, DEVICES_BUDGET = 100.0, 500.0  # Placement's time divided by ours
 ALLOCATE_BUDGET, RATE_BUDGET = 30.0, 20.0
-EMPTY_BUDGET, BARE_BUDGET = 8.0, 3.0  # our time divided by that of the least work
-BUDGET_FROM = 10_000  # hosts
+EMPTY_BUDGET, BARE_BUDGET = 8.0, 3.0  # our time divided by that of the least possible work
+BUDGET_FROM = 10_000
 WORKERS, CLIENTS = 2, 8
 BLOCKS = 4
-PEER_CLAIMS, LISTS = 10, 4  # calls of a block
-OUR_SECONDS, PEER_SECONDS = 3.0, 10.0  # of CLIENTS clients
+PEER_CLAIMS, LISTS = 10, 4  # calls per block
+OUR_SECONDS, PEER_SECONDS = 3.0, 10.0  # seconds of the rates by CLIENTS clients
 LIST = "/resource_providers"
 
 Figures = Mapping[str, float | int | str]
 ServedCalls = Callable[..., list[float]]  # (server, number of the first call, count) -> seconds of each call
 
 
-# Redis's appendfsync and MariaDB's innodb_flush_log_at_trx_commit, by what both promise of an acknowledged write.
+# Redis's appendfsync and MariaDB's innodb_flush_log_at_trx_commit of equal durability of acknowledged writes.
 PROMISES: Mapping[str, tuple[AppendFsync, int]] = {"second": ("everysec", 0), "commit": ("always", 1)}
 
 
 class PlacementBenchmark(Benchmark):
-    """Time requests of Placement's API to gantt-placement, to OpenStack Placement, and to a server that does nothing.
+    """Time requests of Placement's API to gantt-placement, to OpenStack Placement, and to an empty server.
 
-    Placement is served over HTTP by cheroot, which gantt-placement's server extends; the third is gantt-placement's
-    server with an application that does nothing. All have as many processes, and stores that sync with the same
-    promise: each second, or at each commit. Hosts are half full and have 20 traits. A write precedes each question for
-    candidates, and one answer of a thousand is compared with the store.
+    Placement is served by cheroot, which gantt-placement's server extends; the empty server is gantt-placement's
+    without an application. All use equally many processes, and stores that sync equally often. Hosts are half full and
+    have 20 traits. A write precedes each request for candidates; one answer in a thousand is compared with the store.
     """
 
     ARGUMENTS = (
@@ -60,7 +59,7 @@ class PlacementBenchmark(Benchmark):
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         if args.install:
             peer_environments.install(args.cache)
-        # Before anything is started.
+        # Fail before anything is started.
         python = None if args.alone else peer_environments.python(args.cache)
         cloud = Cloud(args.hosts)
         for name in args.sync:
@@ -74,8 +73,6 @@ class PlacementBenchmark(Benchmark):
 
 
 class _Comparison:
-    """The rows of one pair of running servers."""
-
     def __init__(
         self,
         cloud: Cloud,
@@ -127,7 +124,7 @@ class _Comparison:
         with _empty_server(b"{}") as client:
 
             def allocate() -> None:
-                """Send a request that is not applied, and apply it."""
+                """Send a request that the empty server ignores, and write its allocation directly: the least work."""
                 host = next(hosts)
                 client.put(f"/allocations/{uuid.uuid4()}", json.dumps(allocation(host, FLAVOR)).encode())
                 if refusal := store.allocate([servers.allocation_change(str(uuid.uuid4()), host, FLAVOR)]):
@@ -137,7 +134,7 @@ class _Comparison:
         yield from self._rows("PUT allocations", times, (ALLOCATE_BUDGET, BARE_BUDGET), {})
 
     def _alternate(self, calls: ServedCalls, least: TimedCalls, size: int, peer_size: int) -> dict[str, Times]:
-        """Time the same calls of each server; ``peer_size`` is the number of Placement's in a block."""
+        """Time the same calls of each server; ``peer_size`` is the number of Placement's calls per block."""
         subjects: dict[str, tuple[TimedCalls, int]] = {
             "ours": (partial(calls, self._served), size),
             "least": (least, size),
@@ -153,7 +150,6 @@ class _Comparison:
         budgets: tuple[float | None, float | None],
         figures: Figures,
     ) -> Iterator[ResultRow]:
-        """Yield the rows of Placement / ours and of ours / least, with a budget each."""
         figures = {**{f"{name}_p50_ms": measured.p50_us / 1e3 for name, measured in times.items()}, **figures}
         ours_us = times["ours"].p50_us
         budget, least_budget = budgets if self._cloud.hosts >= BUDGET_FROM else (None, None)
@@ -165,7 +161,6 @@ class _Comparison:
         yield ResultRow(f"{name}: ours / least", ratio, least_budget, "at most", figures)
 
     def _rates(self, placement: ServedPlacement) -> ResultRow:
-        """Compare allocations for a second of the servers' processor time."""
         rates = {
             name: rate(server.port, server.pids, self._cloud.flat, CLIENTS, seconds)
             for name, server, seconds in (("ours", self._gantt, OUR_SECONDS), ("theirs", placement, PEER_SECONDS))
@@ -182,6 +177,5 @@ class _Comparison:
 
 @contextlib.contextmanager
 def _empty_server(body: bytes) -> Iterator[HttpClient]:
-    """Run a server that only answers ``body``, with as many processes; yield a client of it."""
     with floor.running(body, WORKERS) as port, contextlib.closing(HttpClient(port)) as client:
         yield client

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The floor of any implementation: gantt-placement's HTTP server with an application that does nothing."""
+"""Floor of any implementation: gantt-placement's HTTP server with an application that does nothing."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ START_SECONDS = 60.0
 
 @contextlib.contextmanager
 def running(body: bytes, workers: int) -> Iterator[int]:
-    """Let processes answer ``body`` on a port that they share, and yield it; raises CommandFailed."""
+    """Serve ``body`` by several processes on one port, and yield the port. Raises CommandFailed."""
     port = free_port()
     with WorkerProcesses(workers, partial(_serve, body, port)) as processes:
         processes.receive(START_SECONDS)
@@ -31,7 +31,6 @@ def _serve(body: bytes, port: int, pipe: PipeEnd, index: int) -> None:
 
 
 def application(body: bytes) -> Any:
-    """Return an application that answers each GET with ``body``, and other requests with 204."""
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both sides: gantt-placement on a private Redis, and OpenStack Placement on a private MariaDB."""
+"""Servers of both sides: gantt-placement on a private Redis, OpenStack Placement on a private MariaDB."""
 
 import contextlib
 import json
@@ -27,12 +27,12 @@ from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, ProviderChange, Refusal, SetInventories, SetTraits
 from scheduler_svc.store.redis import RedisStore
 
-BATCH = 500  # consumers of one call
+BATCH = 500  # consumers per call
 
 
 @dataclass(frozen=True, slots=True)
 class GanttPlacement:
-    """A running gantt-placement, its store, and the processes of both."""
+    """Running gantt-placement with its store; ``pids`` has the processes of both."""
 
     port: int
     store: RedisStore
@@ -40,14 +40,12 @@ class GanttPlacement:
     bytes_per_provider: float
 
     def used(self, provider: str) -> Mapping[str, int]:
-        """Return a provider's usage by the store."""
         (state,) = self.store.read_providers([names.api_provider(provider)]).values()
         return state.used
 
 
 @contextlib.contextmanager
 def run_gantt(cloud: Cloud, workers: int, fsync: AppendFsync) -> Iterator[GanttPlacement]:
-    """Start the store and the API with the cloud in it; raises ServerError."""
     size, workers_option = ClusterSize(placement_port=0), {"placement": {"placement": {"workers": workers}}}
     with (
         running(size, fsync, workers_option) as private_cluster,
@@ -64,7 +62,6 @@ def run_gantt(cloud: Cloud, workers: int, fsync: AppendFsync) -> Iterator[GanttP
 
 
 def _fill(store: RedisStore, cloud: Cloud) -> None:
-    """Write the providers, and a consumer for each that is in use."""
     providers = cloud.providers()
     for provider in providers:
         create_provider(store, provider, provider["uuid"])
@@ -80,7 +77,7 @@ def _fill(store: RedisStore, cloud: Cloud) -> None:
 
 
 def create_provider(store: RedisStore, provider: Mapping[str, Any], name: str) -> None:
-    """Create a provider, given in the form of placement_side.py; raises ServerError if it is refused."""
+    """Create a provider given in the form of placement_side.py. Raises ServerError if it is refused."""
     key = names.api_provider(provider["uuid"])
     parent = None if provider["parent"] is None else names.api_provider(provider["parent"])
     changes: list[ProviderChange] = [CreateProvider(key, name, parent)]
@@ -96,19 +93,17 @@ def create_provider(store: RedisStore, provider: Mapping[str, Any], name: str) -
 
 
 def allocation_change(consumer: str, provider: str, amounts: Mapping[str, int]) -> AllocationChange:
-    """Return a new consumer's allocation from one provider."""
     return AllocationChange(consumer, {names.api_provider(provider): amounts}, "lab", "lab", None, "INSTANCE")
 
 
 @dataclass(frozen=True, slots=True)
 class ServedPlacement:
-    """A running Placement, and the processes of its API and database."""
+    """Running Placement; ``pids`` has the processes of its API and database."""
 
     port: int
     pids: tuple[int, ...]
 
     def used(self, provider: str) -> Mapping[str, int]:
-        """Return a provider's usage by the API."""
         client = HttpClient(self.port)
         try:
             usages: Mapping[str, int] = json.loads(client.get(f"/resource_providers/{provider}/usages"))["usages"]
@@ -119,10 +114,7 @@ class ServedPlacement:
 
 @contextlib.contextmanager
 def run_placement(cloud: Cloud, workers: int, flush: int, python: Path) -> Iterator[ServedPlacement]:
-    """Start the database and the API with the cloud in it; raises PeerFailed, ServerError or BinaryMissing.
-
-    ``flush`` is innodb_flush_log_at_trx_commit: 1 syncs at each commit, 0 each second.
-    """
+    """Start MariaDB and Placement with the cloud's providers. Raises PeerFailed, ServerError or BinaryMissing."""
     command = [str(python), "-s", str(side.INSIDE / "placement_http_side.py")]
     settings = [f"--innodb-flush-log-at-trx-commit={flush}"]
     with running_mariadb(settings) as database, side.running(command) as process:

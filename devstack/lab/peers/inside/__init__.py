@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts that run in the peers' own environments; gantt does not import them."""
+"""Scripts that run in the peers' environments; gantt does not import them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's compute node from the plain dictionaries of the generated clouds."""
+"""Nova's compute node from the plain dictionaries of generated clouds."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,7 @@ def compute_node(
     metrics: Sequence[Mapping[str, Any]] = (),
     **fields: Any,
 ) -> Any:
-    """Return a compute node; amounts are by resource class, memory in MiB and disk in GiB.
-
-    ``facts`` are "hypervisor_type", "hypervisor_version", "cpu_info" and "supported_instances": triples of
-    architecture, hypervisor and virtual machine mode. ``fields`` override the others.
-    """
+    """Return a compute node whose defaults ``fields`` override. Memory is in MiB, disk in GiB."""
     defaults: dict[str, Any] = {
         "cpu_allocation_ratio": 1.0,
         "ram_allocation_ratio": 1.0,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes computes into Nova's databases: service, compute node and host mapping of each.
+"""Writer of computes into Nova's databases: service, compute node and host mapping of each.
 
-The first one is written with Nova's objects. The others are copies of its rows with other names and uuids: by objects
-10,000 computes take 30,000 transactions, and get the same columns.
+The first compute is written with Nova's objects; the others are copies of its rows with different names and uuids. With
+objects, 10,000 computes would take 30,000 transactions.
 """
 
 import os
@@ -21,7 +21,7 @@ from nova_compute import compute_node
 from oslo_utils import timeutils
 from peer_wire import serve
 
-ROWS = 1_000  # of one statement
+ROWS = 1_000  # rows per statement
 FACTS = {
     "hypervisor_type": "QEMU",
     "hypervisor_version": 8_002_002,
@@ -31,15 +31,14 @@ FACTS = {
 
 
 class NovaRecords:
-    """The databases of one nova.conf with one cell besides cell0."""
+    """Databases of a nova.conf with one cell besides cell0."""
 
     def open(self, conf: str) -> None:
-        """Use the databases of this nova.conf."""
         config.parse_args(["lab", "--config-file", conf])
         objects.register_all()
 
     def add(self, computes: Sequence[tuple[str, str]], total: Mapping[str, int]) -> None:
-        """Write computes, given as (name, uuid of the node), each with this capacity."""
+        """Write computes, given as (name, uuid of the node), with capacity ``total`` each."""
         template, uuid_text = computes[0]
         _write_objects(template, uuid_text, total)
         rest = computes[1:]
@@ -84,7 +83,7 @@ def _node(name: str, uuid_text: str) -> Mapping[str, str]:
 
 
 def _copy(connection_url: str, model: Any, host: str, changes: Sequence[Mapping[str, str]]) -> None:
-    """Insert a copy of a host's row for each element of ``changes``, with these columns changed."""
+    """Insert one copy of a host's row per element of ``changes``, with these columns changed."""
     table = model.__table__
     engine = sqlalchemy.create_engine(connection_url)
     try:

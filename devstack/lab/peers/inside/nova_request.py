@@ -8,7 +8,6 @@ from nova import objects
 
 
 def spec(flavor: Any, image: Any, **fields: Any) -> Any:
-    """Return the request spec of one instance; ``fields`` override the defaults."""
     nothing = (
         *("availability_zone", "ignore_hosts", "force_hosts", "force_nodes", "numa_topology", "pci_requests"),
         *("requested_destination", "retry", "limits", "instance_group"),
@@ -27,6 +26,5 @@ def spec(flavor: Any, image: Any, **fields: Any) -> Any:
 
 
 def flavor(**fields: Any) -> Any:
-    """Return a flavor with one CPU and minimal memory and disk; ``fields`` override the defaults."""
     minimum = {"vcpus": 1, "memory_mb": 1, "root_gb": 1, "ephemeral_gb": 0, "swap": 0, "extra_specs": {}}
     return objects.Flavor(**({"flavorid": "lab", "name": "lab"} | minimum | fields))

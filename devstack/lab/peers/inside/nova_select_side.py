@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times select_destinations by Nova's own client, on several message buses from one process."""
+"""Timed calls of select_destinations by Nova's own client, on several message buses."""
 
 import os
 import time
@@ -20,7 +20,7 @@ FLAVOR = {"vcpus": 1, "memory_mb": 512, "root_gb": 1}
 
 
 class NovaSchedulerClient:
-    """Nova's client of the scheduler's topic."""
+    """Nova's client of the scheduler's topic on one bus."""
 
     def __init__(self) -> None:
         CONF([], project="nova", default_config_files=[])
@@ -28,7 +28,6 @@ class NovaSchedulerClient:
         self.query: Any = None
 
     def connect(self, url: str) -> None:
-        """Use the message bus of this URL."""
         rpc.set_defaults("nova")
         messaging.TransportURL.parse(CONF, url)  # registers the option
         CONF.set_override("transport_url", url)
@@ -37,18 +36,17 @@ class NovaSchedulerClient:
 
 
 class BusClients:
-    """One client for each bus, by name."""
+    """Clients of several buses, by name."""
 
     def __init__(self) -> None:
         self._clients: dict[str, NovaSchedulerClient] = {}
 
     def connect(self, name: str, url: str) -> None:
-        """Make the client of a bus."""
         self._clients[name] = NovaSchedulerClient()
         self._clients[name].connect(url)
 
     def select(self, name: str) -> dict[str, Any]:
-        """Select a host for one new server, and return the seconds, the server's uuid and the answer's primitives."""
+        """Select a host for a new server; return seconds, the server's uuid, hosts and the answer's primitives."""
         server = str(uuid.uuid4())
         image = objects.ImageMeta(properties=objects.ImageMetaProps())
         spec = nova_request.spec(nova_request.flavor(**FLAVOR), image, instance_uuid=server)
@@ -67,7 +65,7 @@ class BusClients:
         }
 
     def sync(self, name: str, hosts: Sequence[str]) -> None:
-        """Send what computes without servers send periodically, twice: Nova trusts its cache from the second on."""
+        """Send the periodic report of empty computes twice, because Nova trusts its cache from the second on."""
         ctxt = context.get_admin_context()
         for _ in range(2):
             for host in hosts:

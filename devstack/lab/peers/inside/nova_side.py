@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nova's FilterScheduler: its host manager, filters and weighers on host states that are built here.
 
-With a short service_down_time ComputeFilter would reject all hosts after a minute.
+service_down_time is a day: with its default, ComputeFilter would reject all hosts after a minute.
 """
 
 import datetime
@@ -33,23 +33,23 @@ FACTS = {
 
 
 class DetachedHostManager(host_manager.HostManager):
-    """The host manager without reading its database at start."""
+    """Host manager that does not read its database at start."""
 
     def refresh_cells_caches(self) -> None:
         self.cells: dict[str, Any] = {}
 
     def _init_aggregates(self) -> None:
-        """Read no aggregates: the peer has none."""
+        """Read no aggregates, because the peer has none."""
 
     def _init_instance_info(self, computes_by_cell: Any = None) -> None:
-        """The default filters do not read the hosts' instances."""
+        """Read no instances, because the default filters do not use them."""
 
     def _get_instance_info(self, context: Any, compute: Any) -> dict[str, Any]:
         return {}
 
 
 class NovaFilterScheduler:
-    """A host manager with the hosts as Nova's objects, and requests, used in turn."""
+    """Host manager with hosts as Nova's objects, and requests that are used cyclically."""
 
     def __init__(self) -> None:
         CONF([], project="nova", default_config_files=[])
@@ -62,7 +62,7 @@ class NovaFilterScheduler:
         self._context = nova_context.get_admin_context()
 
     def prepare(self, hosts: Sequence[Mapping[str, Any]], requests: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-        """Set hosts and requests, and return how many filters and weighers run."""
+        """Set hosts and requests; return the numbers of filters, weighers, hosts and passing hosts."""
         computes = [_compute(number, host) for number, host in enumerate(hosts)]
         self._computes = {CELL: computes}
         self._services = {compute.host: _service(compute.host) for compute in computes}
@@ -77,11 +77,10 @@ class NovaFilterScheduler:
         }
 
     def decide(self, first: int, count: int) -> list[float]:
-        """Filter and weigh all hosts, ``count`` times."""
         return timed(self._decide, first, count)
 
     def build(self, first: int, count: int) -> list[float]:
-        """Build host states from compute node records, as each request does, ``count`` times."""
+        """Time building host states from compute node records, which each request does."""
         return timed(lambda number: self._build(), first, count)
 
     def _decide(self, number: int) -> Any:

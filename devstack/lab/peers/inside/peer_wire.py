@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer's side of the protocol: one JSON object per message of a pipe.
-
-It runs in the peer's own environment: only the standard library and the peer may be imported here.
-"""
+"""Peer's side of the pipe protocol, in JSON. Imports only the standard library, for the peer's environment."""
 
 import json
 import os
@@ -26,14 +23,13 @@ def serve(verbs: Mapping[str, Verb]) -> None:
         try:
             reply = {"answer": verbs[request["verb"]](**request["values"])}
         except Exception as why:
-            # Any error of the peer becomes the reply.
             traceback.print_exc()
             reply = {"error": f"{type(why).__name__}: {why}"}
         pipe.send_bytes(json.dumps(reply).encode())
 
 
 def timed(call: Callable[[int], Any], first: int, count: int) -> list[float]:
-    """Return the seconds of ``count`` calls, numbered from ``first``."""
+    """Return the seconds of each of ``count`` calls, numbered from ``first``."""
     durations = []
     for number in range(first, first + count):
         began = time.perf_counter()

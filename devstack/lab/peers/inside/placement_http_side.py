@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenStack Placement on a database server, served over HTTP by processes of its own."""
+"""OpenStack Placement on a database server, served over HTTP by its own processes."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ WORKER = Path(__file__).with_name("placement_http_worker.py")
 
 
 class PlacementOverHttp:
-    """Placement's database and the processes that serve it. They end with this process."""
+    """Placement's database and its server processes, which end with this process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -22,13 +22,13 @@ class PlacementOverHttp:
         self._application: PlacementPeer | None = None
 
     def prepare(self, connection: str, providers: Sequence[Mapping[str, Any]]) -> str:
-        """Create missing tables, and replace the providers; return the version."""
+        """Create missing tables, replace the providers, and return Placement's version."""
         if self._application is None:
             self._application = PlacementPeer(self._folder, connection)
         return self._application.load(providers)
 
     def serve_http(self, port: int, workers: int) -> list[int]:
-        """Serve on a port of 127.0.0.1 by this number of processes, and return their ids."""
+        """Serve on a loopback port by this many processes, and return their ids."""
         command = [sys.executable, "-s", str(WORKER), str(self._folder / "placement.conf"), str(port)]
         for _ in range(workers):
             pipe = subprocess.PIPE

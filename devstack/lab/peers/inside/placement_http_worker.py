@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that serves OpenStack Placement by cheroot: ``placement_http_worker.py CONFIGURATION PORT``.
-
-It writes "ready" once it listens, and ends when its input is closed: with its parent.
-"""
+"""OpenStack Placement served by cheroot until the input is closed: ``placement_http_worker.py CONFIGURATION PORT``."""
 
 import os
 import sys
@@ -13,7 +10,7 @@ from cheroot import wsgi
 from placement_side import deployed
 
 THREADS = 4
-IDLE_SECONDS = 3600  # a connection waits while others are measured
+IDLE_SECONDS = 3600  # connections wait while other peers are measured
 
 
 def main(configuration: Path, port: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenStack Placement: its WSGI application, called without a socket."""
+"""OpenStack Placement as a WSGI application, called without a socket."""
 
 import json
 import logging
@@ -39,7 +39,7 @@ LIMIT = 1000  # default of Nova's [scheduler] max_placement_results
 
 
 def deployed(conf_file: Path, *, upgrade: bool = False) -> Any:
-    """Return the WSGI application with this configuration; ``upgrade`` first creates the database's tables."""
+    """Return the WSGI application for a configuration; ``upgrade`` first creates the database's tables."""
     conf = cfg.ConfigOpts()
     placement_conf.register_opts(conf)
     conf([], project="placement", default_config_files=[str(conf_file)], default_config_dirs=[])
@@ -53,15 +53,15 @@ def deployed(conf_file: Path, *, upgrade: bool = False) -> Any:
 
 
 class PlacementPeer:
-    """Placement's application with a set of provider trees in its database.
+    """Placement's application over provider trees in its database.
 
-    A provider is {"uuid", "parent" (a uuid or None), "root", "inventories" {class: {...}}, "used" {class: amount},
-    "traits", "aggregates", "generation" (default 0)}; parents come first. A consumer with the provider's UUID holds
-    what is used.
+    A provider is {"uuid", "parent" (uuid or None), "root", "inventories" {class: {...}}, "used" {class: amount},
+    "traits", "aggregates", "generation" (default 0)}; parents come first. A consumer with the provider's uuid has the
+    used amounts.
     """
 
     def __init__(self, folder: Path, connection: str | None = None) -> None:
-        """``connection`` is the database's URL; by default that of a file of SQLite in ``folder``."""
+        """``connection`` is the database's URL; default: a SQLite file in ``folder``."""
         conf_file = folder / "placement.conf"
         url = f"sqlite:///{folder}/placement.db" if connection is None else connection
         conf_file.write_text(CONFIGURATION.format(connection=url.replace("%", "%%")))
@@ -73,7 +73,6 @@ class PlacementPeer:
     def prepare(
         self, providers: Sequence[Mapping[str, Any]], claimable: Sequence[str], requests: Sequence[Mapping[str, int]]
     ) -> int:
-        """Load providers, of which some are claimed from; return the number of candidates of the first request."""
         self.load(providers)
         self._requests, self._claimable = requests, claimable
         return len(self._candidates(0)["allocation_requests"])
@@ -86,7 +85,7 @@ class PlacementPeer:
         numbers = {provider["uuid"]: number for number, provider in enumerate(providers, 1)}
         groups = {key: number for number, key in enumerate(aggregates, 1)}
         _insert(context, [models.PlacementAggregate(id=number, uuid=key) for key, number in groups.items()])
-        for generation in _generations(providers):  # a child's row refers to its parent's
+        for generation in _generations(providers):  # children refer to the rows of their parents
             _insert(context, [_provider_row(provider, numbers) for provider in generation])
         _insert(
             context,
@@ -95,10 +94,7 @@ class PlacementPeer:
         return VERSION
 
     def ask(self, queries: Sequence[Sequence[Sequence[str]]]) -> list[Any]:
-        """Return for each query its candidates, or the error message, and the seconds.
-
-        A candidate is (allocations by provider, providers by group suffix).
-        """
+        """Return (candidates or error message, seconds) per query. A candidate is (allocations, mappings)."""
         answers = []
         for query in queries:
             began = time.perf_counter()
@@ -116,7 +112,6 @@ class PlacementPeer:
         return timed(self._candidates, first, count)
 
     def claim(self, first: int, count: int) -> list[float]:
-        """Write an allocation for a new consumer ``count`` times, each on the next claimable host."""
         return timed(self._claim, first, count)
 
     def _candidates(self, number: int) -> Any:
@@ -147,7 +142,6 @@ class PlacementPeer:
         return answer.body
 
     def _learn(self, providers: Sequence[Mapping[str, Any]]) -> None:
-        """Create the resource classes and traits of these providers, and read their ids."""
         for name in sorted({name for provider in providers for name in provider["inventories"]} - self._classes.keys()):
             if name.startswith("CUSTOM_"):
                 self._ask("PUT", f"/resource_classes/{name}", 201)
@@ -178,12 +172,11 @@ class PlacementPeer:
 
 @db_api.placement_context_manager.writer
 def _insert(context: Any, rows: Sequence[Any]) -> None:
-    """Write rows; decorated like Placement's own writers."""
     context.session.bulk_save_objects(rows)
 
 
 def _generations(providers: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """Return the roots, then their children, and so on."""
+    """Group providers by their depth: roots first, then their children, and so on."""
     depths: dict[str | None, int] = {None: -1}
     generations: list[list[Mapping[str, Any]]] = []
     for provider in providers:
@@ -218,7 +211,7 @@ def _numbers(context: Any) -> tuple[dict[str, int], dict[str, int]]:
 def _empty(context: Any) -> None:
     for table in CLEARED_TABLES:
         context.session.query(table).delete()
-    # Rows refer to their root and parent, and each to itself as its root: MariaDB deletes none of these.
+    # MariaDB deletes no row to which a row refers as its root or parent; each root refers to itself.
     providers = context.session.query(models.ResourceProvider)
     providers.update({"root_provider_id": None, "parent_provider_id": None})
     providers.delete()
