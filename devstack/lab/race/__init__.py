@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh race."""
+"""Benchmark of concurrent scheduler workers: ``lab.sh race``."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh race: what concurrent scheduler workers lose by conflicts, compared with a single worker."""
+"""lab.sh race: losses of concurrent scheduler workers by conflicts, compared with a single worker."""
 
 import argparse
 import itertools
@@ -21,7 +21,7 @@ from scheduler_svc.store.records import Verification
 
 FIRST_BUDGET = 0.98
 REGRET_BUDGET = 0.01
-ROUND_BUDGET, CALLERS_OF_ROUNDS = 4.0, 16  # calls in the mean round, where so many callers ask each worker
+ROUND_BUDGET, CALLERS_OF_ROUNDS = 4.0, 16  # mean calls per round if each worker has this many callers
 JUDGED_CLAIMS = 2_000  # claims whose regret is computed, evenly spread over the race
 SEED = 5
 
@@ -34,8 +34,8 @@ class RaceRun:
     seconds: float
     claims: Sequence[JudgedClaim]
     verification: Verification
-    groups: int  # server groups with members
-    violations: int  # of these, groups whose policy does not hold
+    groups: int
+    violations: int  # groups whose policy does not hold
 
     @property
     def per_second(self) -> float:
@@ -43,9 +43,9 @@ class RaceRun:
 
 
 class RaceBenchmark(Benchmark):
-    """Fill a cluster with N worker processes as fast as possible, and with a single one, using the same requests.
+    """Fill a cluster with N worker processes as fast as possible, and with a single one, from the same requests.
 
-    Each worker has its own replica and decides in its process; claims go to one private redis-server (everysec).
+    Each worker has its own replica and decides in its own process; all claim in one private redis-server (everysec).
     """
 
     ARGUMENTS = (
@@ -71,7 +71,6 @@ class RaceBenchmark(Benchmark):
 
 
 def fill(nodes: hosts.Nodes, fill_share: float) -> list[ServerRequest]:
-    """Return requests that fill the share ``fill_share`` of the nodes' scarcest resource class."""
     capacity: Counter[str] = Counter()
     for node in nodes.values():
         capacity.update({name: unit["capacity"] for name, unit in node["inventories"].items()})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server groups in a race: which servers are members, and whether their policies hold at the end."""
+"""Server groups in a race: which servers are members, and whether the policies hold at the end."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,12 +10,12 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Amounts, Claim, ClaimGroup
 
 GROUP_SIZE = 4
-POLICIES = (GroupPolicy.ANTI_AFFINITY, GroupPolicy.AFFINITY)  # in turn
-DISK_GB = 1  # that members take besides: all other servers take an even amount, so that the log of sums tells them
+POLICIES = (GroupPolicy.ANTI_AFFINITY, GroupPolicy.AFFINITY)  # used alternately
+DISK_GB = 1  # extra disk of members: the others' amounts are even, so that the log of sums shows which are members
 
 
 def with_groups(servers: Sequence[ServerRequest], share: float) -> list[ServerRequest]:
-    """Return the servers with about this share in groups of consecutive ones, so that workers race for them."""
+    """Return the servers with about ``share`` of them in groups of consecutive ones, for which workers race."""
     grouped = list(servers)
     firsts = range(0, len(servers) - GROUP_SIZE + 1, int(GROUP_SIZE / share)) if share else ()
     for number, first in enumerate(firsts):
@@ -28,12 +28,10 @@ def with_groups(servers: Sequence[ServerRequest], share: float) -> list[ServerRe
 
 
 def is_member(amounts: Amounts) -> bool:
-    """Return whether these amounts are those of a member of a group."""
     return amounts.get("DISK_GB", 0) % 2 == 1
 
 
 def members_by_host(claims: Iterable[Claim]) -> Mapping[ClaimGroup, Counter[str]]:
-    """Return the number of each group's members by host."""
     groups: dict[ClaimGroup, Counter[str]] = defaultdict(Counter)
     for claim in claims:
         if claim.group is not None:

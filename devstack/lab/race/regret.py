@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regret of claims: how far the claimed hosts' scores are below the best, in the state before each claim.
+"""Regret of claims: 1 - (sum of the claimed hosts' scores) / (sum of the best scores).
 
-The log of all claims in order reproduces these states:
-
-regret = 1 - (sum of the chosen hosts' scores) / (sum of the best scores)
+The best score is that before the claim; replaying the log of all claims in order reproduces these states.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,14 +21,14 @@ from scheduler_svc.store.protocols.log import LogStore
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """Scores of the claimed host and of the best host at that time."""
+    """Scores of the claimed host and of the best host, before the claim."""
 
     score: float
     best_score: float
 
 
 def entries(store: LogStore, position: int) -> Iterator[LogEntry]:
-    """Yield the log's entries after ``position``; raises LookupError if the log was trimmed."""
+    """Yield the log's entries after ``position``. Raises LookupError if the log was trimmed."""
     while True:
         batch = store.follow(position, 0)
         if batch is None:
@@ -42,10 +40,7 @@ def entries(store: LogStore, position: int) -> Iterator[LogEntry]:
 
 
 def judged_claims(before: Snapshot, log: Iterable[LogEntry], every: int) -> Iterator[JudgedClaim]:
-    """Judge one of ``every`` claims in the log of a partition with single claims only.
-
-    Members of groups are not judged: the log does not show which hosts their policies allowed.
-    """
+    """Judge one in ``every`` claims; skip group members, whose allowed hosts the log does not show."""
     table = HostTable.from_snapshot(before, reads=default_driver.default().reads)
     filters, weighted = default_driver.filters(), default_driver.weighted()
     used = {name: dict(amounts) for name, amounts in before.used.items()}
@@ -61,7 +56,6 @@ def judged_claims(before: Snapshot, log: Iterable[LogEntry], every: int) -> Iter
 
 
 def regret(claims: Iterable[JudgedClaim]) -> float:
-    """Return the missed share of the best scores' sum; 0 if that sum is 0."""
     claimed_score, best_score = 0.0, 0.0
     for claim in claims:
         claimed_score, best_score = claimed_score + claim.score, best_score + claim.best_score
@@ -80,7 +74,7 @@ def judge(
     name: str,
     amounts: Mapping[str, int],
 ) -> JudgedClaim:
-    """Judge a claim in the state before it; raises LookupError if it did not fit."""
+    """Judge a claim in the state before it. Raises LookupError if it did not fit."""
     request = SchedulingRequest("regret", amounts)
     with table.reading() as view:
         rows = np.flatnonzero(pipeline.run(filters, view, request).passes)

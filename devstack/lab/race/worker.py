@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker process of a race: its own store, replica and scheduler, and the tally of its results."""
+"""Worker process of a race, with its own store, replica and scheduler, and the tally of its results."""
 
 import functools
 import time
@@ -21,7 +21,7 @@ from scheduler_svc.store.interface import Store
 
 START_SECONDS = 120.0
 TTL_MS = 86_400_000  # no claim expires during the race
-LOG_LENGTH = 5_000_000  # entries: the whole race, so that it can be replayed
+LOG_LENGTH = 5_000_000  # entries of the whole race, so that it can be replayed
 
 WON = {Verdict.FITS, Verdict.PASSED}  # verdicts of candidates that were not lost to another worker
 
@@ -31,10 +31,10 @@ GO = "go"
 
 @dataclass(slots=True)
 class RaceTally:
-    """Counts of one worker, or of all together.
+    """Counts of one worker or of all workers.
 
-    ``scripts`` had a candidate to try; ``first_choices`` lost no candidate to others; ``very_first_choices`` claimed
-    the first candidate: the rest passed over near hosts that had changed. ``behind`` sums up the log entries that the
+    ``scripts`` had a candidate to try. ``first_choices`` lost no candidate to others; ``very_first_choices`` claimed
+    the first candidate, without passing over near hosts that had changed. ``behind`` sums the log entries that the
     deciding tables lacked. ``rounds`` are packets of ``calls``. ``refusals`` exclude members of affinity groups, whose
     fit depends on the first member's host.
     """
@@ -89,7 +89,7 @@ class CountingStore:
 
 @dataclass(frozen=True, slots=True)
 class RaceSettings:
-    """Store URL and workers, which draw from the ``subset`` best hosts with ``callers`` threads each."""
+    """Store URL, and workers with ``callers`` threads each that draw from the ``subset`` best hosts."""
 
     url: str
     workers: int
@@ -98,7 +98,6 @@ class RaceSettings:
 
 
 def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest]) -> tuple[RaceTally, float]:
-    """Place ``servers`` with concurrent processes; return the total tally and the elapsed seconds."""
     with WorkerProcesses(settings.workers, functools.partial(_work, settings, partition)) as workers:
         workers.send([servers[index :: settings.workers] for index in range(settings.workers)])
         workers.receive(START_SECONDS)
@@ -113,7 +112,6 @@ def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest]
 
 
 def _work(settings: RaceSettings, partition: str, pipe: PipeEnd, index: int) -> None:
-    """Load, wait for the start signal, then place the worker's share."""
     servers: Sequence[ServerRequest] = pipe.recv()
     tally = RaceTally()
     ranker = default_driver.default(settings.subset)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh replay: replays a trace of requests through several drivers for comparison."""
+"""lab.sh replay: one request trace through several drivers, for comparison."""

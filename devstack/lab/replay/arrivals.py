@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests of a trace by time of arrival, a summary of the trace, and the hosts that it needs."""
+"""Requests of a trace by arrival time, a summary of the trace, and the hosts that it needs."""
 
 import functools
 import heapq
@@ -22,32 +22,31 @@ from scheduler_svc.core.records import Amounts
 ServerShape = tuple[int, int]  # virtual CPUs, memory in MB
 
 FIRST = 64
-CPU_RATIO = 4.0  # default of simulated nodes, if their shape sets none
+CPU_RATIO = 4.0  # default of simulated nodes whose shape sets none
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayServer:
-    """A server of a request, numbered by the trace, and its end."""
+    """Server of a request: its number in the trace and its end."""
 
     number: int
     ends: float | None
 
     @property
     def consumer(self) -> str:
-        """The server's uuid, derived from its number."""
         return str(uuid.UUID(int=self.number + 1, version=4))
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
-    """A request for servers of one shape, placed together or not at all."""
+    """Request for servers of one shape, placed together or not at all."""
 
     shape: ServerShape
     members: tuple[ReplayServer, ...]
 
     @property
     def id(self) -> str:
-        """The request id, which seeds every driver equally."""
+        """Request id, which seeds every driver equally."""
         return f"req-replay-{self.members[0].number}"
 
     @property
@@ -57,7 +56,7 @@ class ReplayRequest:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalBatch:
-    """Requests that arrive at one second of the trace."""
+    """Requests that arrive in the same second of the trace."""
 
     at: float
     requests: tuple[ReplayRequest, ...]
@@ -79,7 +78,7 @@ def amounts(shape: ServerShape) -> Amounts:
 
 
 def arrival_batches(trace: Trace, limit: int | None, together: bool) -> Iterator[ArrivalBatch]:
-    """Yield the first ``limit`` servers by arrival, one per request or per batch and shape (``together``)."""
+    """Yield the first ``limit`` servers by arrival, one per request or (``together``) per batch and shape."""
     numbered = enumerate(itertools.islice(trace.servers(), limit))
     for at, arriving in itertools.groupby(numbered, lambda item: item[1].arrives):
         yield ArrivalBatch(at, tuple(_requests(arriving, together)))
@@ -98,7 +97,6 @@ def _requests(arriving: Iterator[tuple[int, TraceServer]], together: bool) -> It
 
 
 def summarize(trace: Trace, limit: int | None) -> TraceSummary:
-    """Summarize the trace; raises TraceError if it is malformed."""
     running: list[tuple[float, int, int]] = []
     shapes: Counter[ServerShape] = Counter()
     vcpus = memory = most_vcpus = most_memory = 0
@@ -117,7 +115,7 @@ def summarize(trace: Trace, limit: int | None) -> TraceSummary:
         shapes[server.vcpus, server.memory_mb] += 1
     if not shapes:
         raise TraceError(f"The trace {trace.name} contains no request.")
-    # Of equally common shapes the smallest, independent of the order of the rows.
+    # Take the smallest of equally common shapes, whatever the order of the rows.
     commonest = min(shapes, key=lambda shape: (-shapes[shape], shape))
     return TraceSummary(shapes.total(), begins, ends, amounts((most_vcpus, most_memory)), commonest)
 
@@ -125,10 +123,7 @@ def summarize(trace: Trace, limit: int | None) -> TraceSummary:
 def required_hosts(
     peak: Amounts, fill: float, shapes: Sequence[hosts.Shape] = hosts.SHAPES, *, cluster: bool = False
 ) -> int:
-    """Return the least hosts for which ``peak`` is at most the share ``fill`` of the scarcer class.
-
-    Counts generated hosts, or average nodes of a ``cluster``; raises ValueError above MAX_HOSTS.
-    """
+    """Return the fewest hosts whose scarcer class ``peak`` fills to at most the share ``fill``. Raises ValueError."""
     if cluster:
         node_capacity = _simulated_capacity()
         return max(1, *(math.ceil(amount / fill / node_capacity[name]) for name, amount in peak.items()))
@@ -143,13 +138,11 @@ def required_hosts(
 
 
 def _estimate(peak: Amounts, fill: float, shapes: Sequence[hosts.Shape]) -> int:
-    """Return an estimate by the first hosts' average, with a margin."""
     capacity: Amounts = functools.reduce(_sum, map(_capacity, hosts.make_nodes(FIRST, shapes=shapes).values()))
     return FIRST + max(math.ceil(1.1 * FIRST * amount / (fill * capacity[name])) for name, amount in peak.items())
 
 
 def _simulated_capacity() -> Mapping[str, float]:
-    """Return the average capacity of a cluster's nodes."""
     shapes: list[Mapping[str, Any]] = list(NODE_SHAPES.values())
     shares = sum(shape["share"] for shape in shapes)
     vcpus = sum(shape["share"] * shape["vcpus"] * shape.get("cpu_allocation_ratio", CPU_RATIO) for shape in shapes)

@@ -24,7 +24,7 @@ from scheduler_svc.core.records import Snapshot
 
 AZURE_TRACE = Path(__file__).resolve().parents[4] / "shared" / "traces" / "azure_2017_vm_requests.csv.gz"
 LIMITS = {"memory": 50_000, "redis": 20_000, "cluster": 1_000}
-JUDGED_CLAIMS = 2_000  # claims per driver whose regret is computed
+JUDGED_CLAIMS = 2_000
 DEFAULT_LIMITS = ", ".join(f"{count} through {name}" for name, count in LIMITS.items())
 ALL = 0
 
@@ -51,11 +51,11 @@ class ReplaySetup:
 
 
 class ReplayBenchmark(Benchmark):
-    """Replay a request trace through several drivers: arrivals without waiting times, departures in order.
+    """Replay a request trace through several drivers: departures in order, arrivals without waiting times.
 
     TRACE is CSV, optionally gzipped, one row per server, with the columns bin_ts, batch, vcpu, mem_gb, dur_lo_s,
     dur_hi_s and censored. Each driver starts with the same empty hosts. The baseline is an oracle that places the same
-    requests one at a time on the complete current state.
+    requests one by one on the complete current state.
     """
 
     can_plot: ClassVar[bool] = True
@@ -128,7 +128,7 @@ def _make_setup(args: argparse.Namespace) -> ReplaySetup:
 
 
 def _cluster() -> Any:
-    """Import the module that runs a cluster, which takes a second, only if it is needed."""
+    """Import the module only if needed, because importing it takes a second."""
     from devstack.lab.replay import whole_cluster  # noqa: PLC0415 - see above
 
     return whole_cluster
@@ -143,7 +143,7 @@ def _make_placer(setup: ReplaySetup, policy: ReplayPolicy) -> contextlib.Abstrac
 
 
 def _run_oracle(setup: ReplaySetup, policy: ReplayPolicy, snapshot: Snapshot) -> bytearray:
-    """Return the flags of the servers that the oracle placed."""
+    """Return one flag per server of the trace: whether the oracle placed it."""
     oracle = Oracle(snapshot, policies.load(policy.oracle).driver)
     for batch in arrivals.arrival_batches(setup.trace, setup.limit, setup.together):
         oracle.process(batch)

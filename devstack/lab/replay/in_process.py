@@ -26,18 +26,17 @@ from scheduler_svc.store.validation import MAX_REFS
 
 PARTITION = "replay"
 LONG_MS = 86_400_000  # no claim expires and no host counts as down during the replay
-TOMBSTONE_MS = 1_000  # no call is repeated
-LOG_LENGTH = 5_000  # entries of the memory backend, which scans all of them on each read
-DECISION_BYTES = 1 << 20  # they are not read
-BATCH = 100  # requests per batch, for drivers that rank batches
-REAP_EVERY = 400  # departures; fewer than one reaping pass handles
+TOMBSTONE_MS = 1_000  # short, because no call is repeated
+LOG_LENGTH = 5_000  # few entries, because the memory backend scans all of them on each read
+DECISION_BYTES = 1 << 20  # few, because nobody reads decisions
+BATCH = 100
+REAP_EVERY = 400  # departures, fewer than one reaping pass handles
 
 
 class InProcessPlacer:
-    """A single worker that selects, claims, and immediately confirms, without agents."""
+    """Single worker that selects, claims and immediately confirms, without agents."""
 
     def __init__(self, store: Store, replica: Replica, driver: Driver, follows_in_thread: bool) -> None:
-        """``follows_in_thread``: the replica follows the log in its own thread."""
         self.store = store
         self.seconds = 0.0
         self._replica = replica
@@ -48,7 +47,6 @@ class InProcessPlacer:
         self._unreaped = 0
 
     def place(self, requests: Sequence[ReplayRequest], on_refusal: OnRefusal) -> list[AssignedHosts]:
-        """Place requests one after the other, or in batches if the driver ranks batches."""
         assignments: list[AssignedHosts] = []
         for start in range(0, len(requests), self._batch):
             chunk = requests[start : start + self._batch]
@@ -62,7 +60,6 @@ class InProcessPlacer:
         return assignments
 
     def leave(self, leaving: Sequence[PlacedServer]) -> None:
-        """Release the claims, like the hosts' agents."""
         for host, refs in _by_service_host((server.member.consumer, server.host) for server in leaving):
             self.store.release(host, refs)
         self._unreaped += len(leaving)
@@ -115,7 +112,6 @@ def _by_service_host(claims: Iterator[tuple[str, str]]) -> Iterator[tuple[str, l
 
 @contextlib.contextmanager
 def in_memory(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPlacer]:
-    """Place on the memory backend; the replica is always up to date."""
     store = MemoryStore(PARTITION, log_length=LOG_LENGTH, decision_bytes=DECISION_BYTES)
     hosts.join(store, nodes)
     replica = Replica(store, table=HostTable([PARTITION], policy.driver.reads))
@@ -125,7 +121,6 @@ def in_memory(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPla
 
 @contextlib.contextmanager
 def in_redis(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPlacer]:
-    """Place on a private redis-server (everysec), with a replica that follows the log in its own thread."""
     with (
         private_servers.running_redis("everysec") as server,
         partitions.opened(server.url(), PARTITION, decision_bytes=DECISION_BYTES) as store,

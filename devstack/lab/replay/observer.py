@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observer of a replay: follows the store's log, samples the hosts' usage and judges claims.
+"""Observer of a replay, which follows the store's log, samples usage and judges claims.
 
-*Density* of a class is the used share of the capacity of hosts that are not empty. *Stranded* cpu is free on hosts with
-less free memory than the trace's commonest server needs, as a share of all CPUs; stranded memory correspondingly.
+*Density* of a class is the used share of the capacity of non-empty hosts. *Stranded* CPU is the share of all CPUs that
+is free on hosts with less free memory than the trace's most common server needs; stranded memory is the reverse.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ CPU, MEMORY = "VCPU", "MEMORY_MB"
 
 @dataclass(frozen=True, slots=True)
 class UsageSample:
-    """Usage at a second of the trace; shares from 0 to 1."""
+    """Usage at a second of the trace; shares are from 0 to 1."""
 
     at: float
     cpu_density: float
@@ -40,7 +40,6 @@ class UsageSample:
 
     @property
     def fill(self) -> float:
-        """The used share of the scarcer class."""
         return max(self.cpu_used, self.memory_used)
 
 
@@ -57,13 +56,12 @@ class ReplayObserver:
         self._table = HostTable.from_snapshot(store.snapshot())
 
     def catch_up(self) -> None:
-        """Apply the log's new entries; raises LookupError if they were trimmed."""
         for entry in regret.entries(self._store, self._table.partitions[0].position):
             self._judge(entry)
             self._table.apply(entry)
 
     def could_take(self, amounts: Amounts, count: int) -> bool:
-        """Return whether ``count`` such servers would fit now."""
+        """Return whether ``count`` servers of these amounts would fit now."""
         request = SchedulingRequest("look", amounts)
         with self._table.reading() as view:
             rows = np.flatnonzero(pipeline.run(self._policy.filters, view, request).passes)
@@ -97,7 +95,7 @@ class ReplayObserver:
 
     def _judge(self, entry: LogEntry) -> None:
         increases = list(self._increases(entry)) if entry.kind == "used" else []
-        if len(increases) != 1:  # not a claim, or a batch that is not one single choice
+        if len(increases) != 1:  # no claim, or a batch of several choices
             return
         self._claims += 1
         if self._claims % self._every == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drivers that a trace can be replayed through, by name."""
+"""Replay policies by name: the driver, its configuration and its judges."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,13 @@ FILTER, NOVA, PACK = "filter", "nova", "pack"
 AMOUNTS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")  # Nova's weighers of free capacity
 SHARES = ("FreeShareWeigher", weighers.BALANCE)  # the default weighers of free capacity
 SOLVER, SOLVER_PACK = "solver", "solver-pack"
-_DRIVERS = {NOVA: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}  # of policies that are not named after theirs
-_ORACLES = {NOVA: NOVA, PACK: PACK, SOLVER_PACK: PACK}  # of policies that are not judged like FILTER
+_DRIVERS = {NOVA: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}  # policies that are not named after their driver
+_ORACLES = {NOVA: NOVA, PACK: PACK, SOLVER_PACK: PACK}  # oracles of policies that are not judged like FILTER
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayPolicy:
-    """A driver, its configuration, and the filters and weighers that judge its choices.
-
-    The oracle places with the driver of the policy ``oracle``.
-    """
+    """Driver, its configuration, the filters and weighers that judge it, and the name of the oracle's policy."""
 
     name: str
     configured: Groups
@@ -38,10 +35,10 @@ class ReplayPolicy:
 
 
 def load(name: str, work: int | None = None) -> ReplayPolicy:
-    """Return a policy; raises BadConfiguration for a driver that is not installed.
+    """Return a policy. Raises BadConfiguration for a driver that is not installed.
 
     ``nova`` is ``filter`` with Nova's weighers of free capacity, ``pack`` is ``filter`` as a best fit, ``solver`` and
-    ``solver-pack`` are the solver with either objective and ``work`` per batch; other names are entry points in
+    ``solver-pack`` are the solver with either objective and ``work`` per batch. Other names are entry points of
     gantt.drivers, judged like ``filter``.
     """
     placement = weighers.PACK if _ORACLES.get(name) == PACK else weighers.SPREAD
@@ -50,11 +47,11 @@ def load(name: str, work: int | None = None) -> ReplayPolicy:
         "filter_scheduler": {"placement": placement},
         "solver": {"objective": placement} | ({"work_limit": work} if work else {}),
     }
-    judges: Sequence[str] = SHARES  # the other default weighers read nothing in which the trace's hosts differ
+    judges: Sequence[str] = SHARES  # the trace's hosts do not differ in what the other default weighers read
     if name == NOVA:
         judges = AMOUNTS
         others = [weigher for weigher in built_in.DEFAULT_WEIGHERS if weigher not in SHARES]
-        # As text: a cluster gets it in a file.
+        # A string, because a cluster gets it in a file.
         configured["filter_scheduler"]["enabled_weighers"] = ",".join([*AMOUNTS, *others])
     conf = make_conf(configured)
     multipliers = weighers.multipliers(conf, packed=weighers.packs(conf))

@@ -22,7 +22,6 @@ PANELS = (
 
 
 def rows(policy: ReplayPolicy, run: ReplayRun, oracle_placements: int, hosts: int) -> Iterator[ResultRow]:
-    """Yield the rows of one driver; ``oracle_placements`` is the number of servers that the oracle placed."""
     counts = {"placed": run.placements, "refused": run.refusals, "overcommit": run.overcommit}
     refused_number, refusal_fill = run.first_refusal or (0, 0.0)
     yield ResultRow(f"{policy.name}: overcommit", run.overcommit, 0, figures={**counts, "hosts": hosts})
@@ -54,16 +53,12 @@ def rows(policy: ReplayPolicy, run: ReplayRun, oracle_placements: int, hosts: in
 
 
 def regret(weighted: scoring.WeigherSet, claims: Sequence[JudgedClaim]) -> float:
-    """Return the missed scores as a share of their possible range.
-
-    With negative multipliers the best score may be 0, and a share of it is meaningless.
-    """
+    """Return the missed scores as a share of their range: with negative multipliers the best score may be 0."""
     span = len(claims) * sum(abs(multiplier) for _, multiplier in weighted)
     return sum(claim.best_score - claim.score for claim in claims) / span if span else 0.0
 
 
 def _over_time(samples: Sequence[UsageSample]) -> dict[str, float]:
-    """Return the means over the trace's time, and the values at the time of highest usage."""
     peak = max(samples, key=lambda sample: sample.fill)
     figures: dict[str, float] = {}
     for name in ("cpu_density", "memory_density", "empty_hosts", "stranded_cpu", "stranded_memory"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One replay: a trace's arrivals and departures in order, through a placer and an oracle."""
+"""One replay: arrivals and departures of a trace in order, through a placer and an oracle."""
 
 import heapq
 import itertools
@@ -19,11 +19,11 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.interface import Store
 
 AssignedHosts = Sequence[str] | None  # one host per server of a request, or None if the request was refused
-OnRefusal = Callable[[ReplayRequest], None]  # called immediately on a refusal
+OnRefusal = Callable[[ReplayRequest], None]
 
-SAMPLES = 200  # over the length of the trace
-VERIFICATIONS = 8  # samples with a verification of the store's sums
-CHUNK_LENGTH = 500  # requests or departures between two reads of the log; fewer than any log holds
+SAMPLES = 200  # samples over the length of the trace
+VERIFICATIONS = 8
+CHUNK_LENGTH = 500  # requests or departures between two reads of the log; fewer entries than any log keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +33,20 @@ class PlacedServer:
 
 
 class Placer(Protocol):
-    """Interface that places and removes servers; ``store`` is for observers, ``seconds`` the time spent placing."""
+    """Interface to place and remove servers; ``store`` is for observers, ``seconds`` the time spent placing."""
 
     store: Store
     seconds: float
 
     def place(self, requests: Sequence[ReplayRequest], on_refusal: OnRefusal) -> list[AssignedHosts]:
-        """Place requests that arrive together; return the assigned hosts of each."""
+        """Place requests that arrive together, and return the assigned hosts of each."""
 
     def leave(self, servers: Sequence[PlacedServer]) -> None:
-        """Remove servers; their resources are free when this returns."""
+        """Remove servers, and return when their resources are free."""
 
 
 class Oracle:
-    """Sequential placement on the complete current state, in its own table, without knowing the future.
-
-    ``placed_flags`` has a byte per server of the trace, 1 if it was placed.
-    """
+    """Sequential placement on the complete current state, in its own table, without knowledge of the future."""
 
     def __init__(self, snapshot: Snapshot, driver: Driver) -> None:
         self._driver = driver
@@ -59,7 +56,6 @@ class Oracle:
         self.placed_flags = bytearray()
 
     def process(self, arrivals: ArrivalBatch) -> None:
-        """Remove the servers that end until then, and place the arriving ones."""
         while self._running and self._running[0][0] <= arrivals.at:
             _, _, host, request = heapq.heappop(self._running)
             self._count(host, request, -1)
@@ -92,11 +88,11 @@ class Oracle:
 
 @dataclass(slots=True)
 class ReplayRun:
-    """Counts of servers, samples and judged claims.
+    """Counts of servers, usage samples and judged claims.
 
-    ``avoidable_refusals`` are servers that fitted. ``oracle_only`` were refused and placed by the oracle,
-    ``driver_only`` the reverse. ``first_refusal`` is the number of the first refused server from 1, and the used share
-    of the scarcer class then.
+    ``avoidable_refusals`` are servers that would have fitted. ``oracle_only`` servers were placed only by the oracle,
+    ``driver_only`` only by the driver. ``first_refusal`` is the number of the first refused server, from 1, and the
+    used share of the scarcer class at that time.
     """
 
     placements: int = 0
@@ -115,7 +111,7 @@ class TraceReplay:
     def __init__(
         self, placer: Placer, observer: ReplayObserver, summary: TraceSummary, oracle_flags: Sequence[int]
     ) -> None:
-        """``oracle_flags`` tell which servers of the trace the oracle placed."""
+        """``oracle_flags`` has one flag per server of the trace: whether the oracle placed it."""
         self._placer = placer
         self._observer = observer
         self._summary = summary
@@ -124,7 +120,6 @@ class TraceReplay:
         self.run = ReplayRun()
 
     def replay(self, batches: Iterable[ArrivalBatch]) -> ReplayRun:
-        """Remove the ending servers and place the arriving ones, in order of time."""
         for batch in batches:
             self._sample_until(batch.at)
             for ended in _chunks(self._ended_servers(batch.at)):
@@ -162,7 +157,6 @@ class TraceReplay:
                     heapq.heappush(self._running, (member.ends, member.number, PlacedServer(member, host)))
 
     def _sample_until(self, at: float) -> None:
-        """Take the samples that are due before ``at``."""
         begins, span = self._summary.begins, self._summary.ends - self._summary.begins
         while len(self.run.samples) < SAMPLES:
             due_at = begins + (len(self.run.samples) + 1) * span / SAMPLES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request traces: a file with one row per server in order of arrival, or generated."""
+"""Request traces, generated or from a file with one row per server in order of arrival."""
 
 import math
 import random
@@ -14,7 +14,7 @@ from devstack.workload import MIB_PER_GB, read_trace
 from rpcapi.resources.inventory import MAX_AMOUNT
 
 COLUMNS = ("bin_ts", "batch", "vcpu", "mem_gb", "dur_lo_s", "dur_hi_s", "censored")
-SHORTEST_S = 1.0  # a lifetime of 0 is below the trace's resolution; a server still ends after it began
+SHORTEST_S = 1.0  # least lifetime: the trace rounds short ones to 0, but a server ends after it began
 SHARES = 2**32
 
 BIN_S = 300
@@ -22,13 +22,13 @@ BATCHES_PER_S = 0.17
 BATCH_SIZES = ((1, 70), (2, 12), (5, 10), (20, 7), (60, 1))  # (servers, percentage)
 FLAVORS = ((1, 1792, 54), (2, 3584, 20), (4, 7168, 10), (8, 14336, 10), (8, 57344, 4), (1, 768, 2))
 MEDIAN_LIFETIME_S = 1_800.0
-LIFETIME_SPREAD = 1.9  # the standard deviation of its logarithm
+LIFETIME_SPREAD = 1.9  # standard deviation of the lifetime's logarithm
 LONGEST_S = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class TraceServer:
-    """One server of a trace, in seconds of the trace; ``ends`` is None if it outlives the trace."""
+    """Server of a trace, in seconds of the trace; ``ends`` is None if it outlives the trace."""
 
     arrives: float
     batch: str
@@ -38,15 +38,13 @@ class TraceServer:
 
 
 class Trace(NamedTuple):
-    """Name, and a function that yields the servers in order of arrival, each time the same; it raises TraceError."""
+    """Name, and a function that yields the same servers by arrival at each call, or raises TraceError."""
 
     name: str
     servers: Callable[[], Iterator[TraceServer]]
 
 
 def trace_file(path: Path) -> Trace:
-    """Return the trace of a CSV file, optionally gzipped; its errors name the file and the line."""
-
     def servers() -> Iterator[TraceServer]:
         arrived = float("-inf")
 
@@ -64,7 +62,6 @@ def trace_file(path: Path) -> Trace:
 
 
 def _server(row: Mapping[str, str], line: int) -> TraceServer:
-    """Return the server of a row; raises ValueError or TypeError if the row is malformed."""
     arrives = _number(row, "bin_ts", 0)
     least = _number(row, "dur_lo_s", 0)
     most = _number(row, "dur_hi_s", least)
@@ -75,7 +72,7 @@ def _server(row: Mapping[str, str], line: int) -> TraceServer:
     censored = row["censored"]
     if censored not in ("0", "1"):
         raise ValueError(f"censored is {censored!r}: it must be 0 or 1")
-    # Spread lifetimes over their bounds by line number: equal rows end at different times, but always the same ones.
+    # Spread lifetimes over their bounds by line number, so that equal rows end at different but reproducible times.
     share = zlib.crc32(b"%d" % line) / SHARES
     lifetime = max(SHORTEST_S, least + share * (most - least))
     return TraceServer(arrives, row["batch"], vcpus, memory_mb, None if censored == "1" else arrives + lifetime)

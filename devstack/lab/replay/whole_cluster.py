@@ -22,12 +22,12 @@ from rpcapi.cli.command import CommandFailed
 from scheduler_svc.store.interface import Store
 
 NODES_PER_HOST = 25
-SETTLE_SECONDS = 300.0  # in which all simultaneous arrivals must be built
+SETTLE_SECONDS = 300.0  # limit for building all simultaneous arrivals
 CHUNK = 100
 
 
 class ClusterPlacer:
-    """Placer that builds and deletes instances like a user; simultaneous arrivals are built together."""
+    """Placer that builds and deletes instances like a user; it builds simultaneous arrivals together."""
 
     def __init__(self, session: Session, store: Store) -> None:
         self.store = store
@@ -35,7 +35,7 @@ class ClusterPlacer:
         self._session = session
 
     def place(self, requests: Sequence[ReplayRequest], on_refusal: OnRefusal) -> list[AssignedHosts]:
-        """Request all instances, then wait for all of them: they are scheduled concurrently."""
+        """Request all instances before waiting for any, so that they are scheduled concurrently."""
         began = time.perf_counter()
         for request in requests:
             uuids = [member.consumer for member in request.members]
@@ -48,7 +48,7 @@ class ClusterPlacer:
         for request in requests:
             request_instances = [instances[member.consumer] for member in request.members]
             active = [instance.host for instance in request_instances if instance.status == "ACTIVE"]
-            # All or none of a request's instances are placed; if only some run, a build failed unexpectedly.
+            # A request's instances are placed together or not at all; if only some run, a build failed unexpectedly.
             if len(active) not in (0, len(request_instances)):
                 raise CommandFailed(
                     f"Only {len(active)} of {len(request_instances)} instances of one request run: "
@@ -60,7 +60,6 @@ class ClusterPlacer:
         return assignments
 
     def leave(self, servers: Sequence[PlacedServer]) -> None:
-        """Delete the instances and wait until they and their claims are removed."""
         uuids = [server.member.consumer for server in servers]
         for start in range(0, len(uuids), CHUNK):
             self._session.new_request()
@@ -83,7 +82,6 @@ class ClusterPlacer:
 
 
 def cluster_size(nodes: int) -> ClusterSize:
-    """Return the size of a cluster with at least ``nodes`` nodes."""
     computes = -(-nodes // NODES_PER_HOST)
     return ClusterSize(computes=computes, nodes_per_host=-(-nodes // computes), schedulers=2)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh shadow: compares two schedulers' decisions about the same requests."""
+"""lab.sh shadow: comparison of two schedulers' decisions about the same requests."""

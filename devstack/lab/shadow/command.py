@@ -24,7 +24,7 @@ SHOWN_DIFFERENCES = 20
 
 
 class DifferenceKind(StrEnum):
-    """Result of comparing the two decisions about one instance."""
+    """Result of comparing two decisions about one instance."""
 
     SAME = "same host"
     ELSEWHERE = "another host"
@@ -35,16 +35,13 @@ class DifferenceKind(StrEnum):
     ONLY_IN_B = "only in B"
 
 
-Margins = tuple[float | None, float | None]  # of the own choice over the other's, by A and by B
+Margins = tuple[float | None, float | None]  # margins of the own choice over the other's, by A and by B
 AGREEMENTS = (DifferenceKind.SAME, DifferenceKind.REFUSED_BY_BOTH)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordComparison:
-    """Comparison of one instance.
-
-    ``a_scores`` is the margin of A's own choice over B's, None if A did not score both; ``b_scores`` likewise.
-    """
+    """Comparison of one instance; ``a_scores`` is A's margin of its own choice over B's, ``b_scores`` vice versa."""
 
     kind: DifferenceKind
     request_id: str
@@ -68,7 +65,6 @@ class RecordComparison:
 
 
 def compare(a: DecisionRecords, b: DecisionRecords) -> Iterator[RecordComparison]:
-    """Compare every instance of every request in either record."""
     for request_id in dict.fromkeys([*a, *b]):
         if request_id not in b:
             yield from _compare_unmatched(DifferenceKind.ONLY_IN_A, request_id, a.find(request_id))
@@ -85,7 +81,7 @@ def _compare_unmatched(kind: DifferenceKind, request_id: str, decision: Decision
 
 def _compare_requests(request_id: str, a: DecisionRow, b: DecisionRow) -> Iterator[RecordComparison]:
     for consumer in {**a.hosts, **b.hosts} or (UNNAMED_INSTANCES,):
-        # A refusal is for the whole request and need not name its instances.
+        # A refusal holds for the whole request and need not name its instances.
         if not a.refused and consumer not in a.hosts:
             yield RecordComparison(DifferenceKind.ONLY_IN_B, request_id, consumer)
         elif not b.refused and consumer not in b.hosts:
@@ -120,7 +116,7 @@ def _describe_refusal(refusing: DecisionRow, other: DecisionRow) -> str:
 
 
 def _describe_host_counts(first: DecisionRow, second: DecisionRow) -> str:
-    """Return a note if the two had different numbers of hosts, that is different clusters."""
+    """Return a note if the decisions considered different numbers of hosts, hence different clusters."""
     if first.host_count is None or second.host_count is None or first.host_count == second.host_count:
         return ""
     return f"; they looked at {first.host_count} and {second.host_count} hosts"
@@ -133,7 +129,6 @@ def _margin(judge: DecisionRow, own: str, other: str) -> float | None:
 
 
 def _describe_scores(name: str, judge: DecisionRow, own: str, other_name: str, other: str) -> str:
-    """Describe a scheduler's score of the other's choice relative to its own."""
     if not judge.best:
         return f"{name} recorded no scores"
     if other not in judge.best:
@@ -155,8 +150,8 @@ def _weights(own: Mapping[str, float], other: Mapping[str, float]) -> str:
 class ShadowBenchmark(Benchmark):
     """Compare two decision records of the same requests, instance by instance.
 
-    A and B are files with one JSON object per line, as `gantt decision export` writes them; docs/shadow.md documents
-    the format, so that another scheduler's decisions can be converted to it. Ratios are shares of all instances.
+    A and B have one JSON object per line, as `gantt decision export` writes them; docs/shadow.md documents the format
+    for records of other schedulers. Ratios are shares of all instances.
     """
 
     ARGUMENTS = (
@@ -211,7 +206,7 @@ def _rows(counts: Counter[DifferenceKind], scores: Sequence[Margins]) -> Iterato
 
 
 def _score_figures(scores: Sequence[Margins]) -> dict[str, float | int]:
-    """Return the number of ties, and for each scheduler of scored pairs and the mean margin of its own choice."""
+    """Return the number of ties, and per scheduler its scored pairs and the mean margin of its own choice."""
     ties = sum(any(margin is not None and abs(margin) < 1e-9 for margin in pair) for pair in scores)
     figures: dict[str, float | int] = {"alike_scores": ties}
     for name, column in (("a", [a for a, _ in scores]), ("b", [b for _, b in scores])):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision records in a file: one JSON object per line, as written by ``gantt decision export``; see docs/shadow.md."""
+"""Decision records in a file, as written by ``gantt decision export``; docs/shadow.md documents the format."""
 
 import json
 from collections import defaultdict
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-MAX_LINE_BYTES = 8 * 2**20  # per line; a decision about a thousand instances has some hundred kilobytes
+MAX_LINE_BYTES = 8 * 2**20  # a decision about a thousand instances has some hundred kilobytes
 REFUSED = "refused"
 OUTCOMES = ("selected", "shadow", REFUSED)
 
@@ -20,7 +20,7 @@ class RecordError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScoredHost:
-    """One of the best hosts: its score and each weigher's part."""
+    """Score of one of the best hosts, with each weigher's part."""
 
     score: float
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class ScoredHost:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """Decision about one request: a host for each consumer, rejected hosts by reason, best hosts."""
+    """Decision about one request: hosts by consumer, rejected hosts by reason, best hosts."""
 
     hosts: Mapping[str, str | None]
     refused: bool
@@ -38,15 +38,14 @@ class DecisionRow:
     host_count: int | None
 
     def host(self, consumer: str) -> str | None:
-        """Return a consumer's host, None if refused; raises KeyError for an unknown consumer."""
+        """Return a consumer's host, None if refused. Raises KeyError for an unknown consumer."""
         return None if self.refused else self.hosts[consumer]
 
 
 class DecisionRecords:
-    """A file's decisions by request id; only their offsets are kept in memory."""
+    """Decisions of a file by request id; only their offsets are kept in memory."""
 
     def __init__(self, path: Path) -> None:
-        """Index the file; raises RecordError for the first malformed line."""
         self._path = path
         self._offsets: dict[str, list[tuple[int, int]]] = defaultdict(list)
         try:
@@ -71,11 +70,10 @@ class DecisionRecords:
         return request_id in self._offsets
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the request ids, in the order of their first record."""
         return iter(self._offsets)
 
     def find(self, request_id: str) -> DecisionRow:
-        """Return the decision about a request: the last record per consumer wins; raises KeyError."""
+        """Return the decision about a request; the last record of each consumer wins. Raises KeyError."""
         decisions = [self._read(offset, line) for offset, line in self._offsets[request_id]]
         last = decisions[-1]
         hosts = {consumer: host for decision in decisions for consumer, host in decision.hosts.items()}
