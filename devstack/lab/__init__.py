@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks: the sub-commands of ``devstack/lab.sh``; each measures against a baseline in the same run."""
+"""Benchmarks of ``devstack/lab.sh``, one per sub-command; each measures against a baseline in the same run."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a benchmark; ``lab.sh`` makes the environment and calls this."""
+"""Entry point of the benchmarks, called by ``lab.sh`` in the environment that it prepares."""
 
 import sys
 

@@ -19,12 +19,12 @@ from rpcapi.cli.command import CommandFailed
 NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install matplotlib`."
 
 ValueT = TypeVar("ValueT")
-OUTPUT_OPTIONS = frozenset({"json", "plot", "save"})  # that change no figures
+OUTPUT_OPTIONS = frozenset({"json", "plot", "save"})  # options that do not change the figures
 MAX_HOSTS = 200_000  # twice the design limit: more would exhaust the memory of a development machine
 
 
 def empty_figure(path: Path) -> Any:
-    """Return an empty figure; raises CommandFailed if it cannot be drawn or written."""
+    """Return an empty figure. Raises CommandFailed without matplotlib or if ``path`` cannot be written."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - most runs plot nothing
     except ImportError as error:
@@ -38,21 +38,21 @@ def empty_figure(path: Path) -> Any:
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Write the figure; a failure is printed, so that the measurement is not lost."""
+    """Write the figure. Only print a failure, so that the measurement is not lost."""
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as why:
         print(f"The plot {path} cannot be written: {why}", file=sys.stderr)
 
 
-LEAST = 1e-6  # of numbers that must be above 0
+LEAST = 1e-6  # smallest value of a number that must be above 0
 positive = parse_number(int, 1)
 host_count = parse_number(int, 1, MAX_HOSTS)
 share = parse_number(float, LEAST, 1)
 
 
 def list_of(parse: Callable[[str], ValueT]) -> Callable[[str], list[ValueT]]:
-    """Return a parser of values separated by commas, without repetitions."""
+    """Return a parser of comma-separated values that drops duplicates."""
 
     def comma_separated(text: str) -> list[ValueT]:
         return list(dict.fromkeys(parse(part.strip()) for part in text.split(",")))
@@ -61,7 +61,7 @@ def list_of(parse: Callable[[str], ValueT]) -> Callable[[str], list[ValueT]]:
 
 
 def names_of(allowed: Collection[str], description: str) -> Callable[[str], list[str]]:
-    """Return a parser of names separated by commas; ``description`` names one in errors."""
+    """Return a parser of comma-separated names; ``description`` says in errors what a name is."""
 
     def read(text: str) -> str:
         if text not in allowed:
@@ -74,7 +74,6 @@ def names_of(allowed: Collection[str], description: str) -> Callable[[str], list
 def option(
     name: str, text: str, parse: Callable[[str], Any] = positive, default: Any = None, metavar: str = "N"
 ) -> Argument:
-    """Return an option whose help ends with its default."""
     ending = "" if default is None else " (%(default)s)"
     return Argument(name, type=parse, default=default, metavar=metavar, help=f"{text}{ending}.")
 
@@ -84,18 +83,17 @@ def flag(name: str, text: str) -> Argument:
 
 
 def stores_option(stores: Collection[str]) -> Argument:
-    """Return ``--through``, which names some of ``stores``; by default all."""
     return option("--through", "The stores", names_of(stores, "a store"), ",".join(stores), "NAME,...")
 
 
 class Benchmark(command.Command):
-    """Base class of a benchmark."""
+    """Sub-command of lab.sh that measures against a baseline."""
 
     ARGUMENTS: ClassVar[Sequence[Argument]] = ()
-    BUDGET_EXIT: ClassVar[int] = 0  # exit code if a row misses its budget; a measurement's rows show that
+    BUDGET_EXIT: ClassVar[int] = 0  # exit code if a row misses its budget; 0 because the rows already show it
 
     app: Any
-    can_plot: ClassVar[bool] = False  # whether --plot is available
+    can_plot: ClassVar[bool] = False
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -114,10 +112,10 @@ class Benchmark(command.Command):
 
     @abc.abstractmethod
     def measure(self, args: argparse.Namespace) -> Iterable[rows.ResultRow]:
-        """Run the benchmark, and yield each result row when it is measured."""
+        """Run the benchmark, and yield each result row as soon as it is measured."""
 
     def draw(self, figure: Any, result_rows: Sequence[rows.ResultRow]) -> None:
-        """Plot ``result_rows`` into a matplotlib figure, if ``can_plot``."""
+        """Plot ``result_rows`` into a matplotlib figure. Called only if ``can_plot``."""
 
     def say(self, text: str) -> None:
         print(text, file=self.app.stderr, flush=True)
@@ -125,7 +123,7 @@ class Benchmark(command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         picture: Path | None = getattr(parsed_args, "plot", None)
         folder: Path | None = parsed_args.save
-        # First: a failure later would lose the measurement.
+        # Check this first: a failure after the measurement would lose it.
         figure = None if picture is None else empty_figure(picture)
         if folder is not None:
             saved_runs.require_folder(folder)
@@ -148,7 +146,7 @@ class Benchmark(command.Command):
     def _save(self, run: SavedRun, folder: Path) -> None:
         try:
             run.save(folder)
-        except OSError as why:  # the results are still printed
+        except OSError as why:
             self.app.stderr.write(f"The run cannot be saved in {folder}: {why}\n")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh boot: time from the boot request until the server is ACTIVE, through all of gantt's processes."""
+"""lab.sh boot: time from the boot request until the server is ACTIVE, through all processes of gantt."""
 
 import argparse
 import itertools
@@ -31,21 +31,20 @@ from rpcapi.admin.session import Session
 from rpcapi.cli.command import CommandFailed
 from rpcapi.messaging.bus import get_client, get_transport
 
-ANSWER_BUDGET, ANSWER_BUDGET_CALLERS = 0.5, 64  # budget of requests for one server each
+ANSWER_BUDGET, ANSWER_BUDGET_CALLERS = 0.5, 64  # budget for requests of one server each, from this many callers on
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
-BLOCKS = 4  # blocks of single boots, and of echo calls
+BLOCKS = 4
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")  # resolution of processor time
-LEAST_ECHOES = 200  # enough calls for that resolution
+LEAST_ECHOES = 200  # so many echo calls that their processor time is well above TICK_S
 POLL_SECONDS = 0.002
 
 
 class BootBenchmark(ClusterBenchmark):
-    """Time booting servers through conductor, scheduler and agents, from request to ACTIVE, against an empty call.
+    """Time boots through conductor, scheduler and agents, from request to ACTIVE, against an empty call.
 
-    Runs a private cluster of real processes; the simulated guests start without delay. Boots single servers first,
-    alternating with echo calls, then batches of servers. ``processor_ms`` is the processor time of all processes
-    but the callers' for each server of a batch. The processor time of an accepted request is measured with as many
-    batches more, while the schedulers are paused. There is no time budget; servers, claims and sums must agree.
+    Boots single servers, alternating with echo calls, then batches, on a private cluster whose guests start without
+    delay. ``processor_ms`` is the processor time per server of a batch, without the callers'. The time of an accepted
+    request is measured while the schedulers are paused. No time budget; servers, claims and sums must agree.
     """
 
     ARGUMENTS = (
@@ -63,7 +62,7 @@ class BootBenchmark(ClusterBenchmark):
             private_cluster.start_echo(1)
             client_conf = private_cluster.client_conf
             single_uuids: list[str] = []
-            # No service's user may call the echo service.
+            # No service's user may call the echo service; this is the administrator's URL.
             transport = get_transport(cfg.ConfigOpts(), private_cluster.bus_url)
             try:
                 times = _boot_singly(session, transport, block_size(args.singles), single_uuids)
@@ -71,7 +70,7 @@ class BootBenchmark(ClusterBenchmark):
             finally:
                 transport.cleanup()
             paused, batches = _new_batches(args), _new_batches(args)
-            # With paused schedulers nothing happens to a server after its request is answered.
+            # While the schedulers are paused, a server causes no work after its request is answered.
             with private_cluster.paused_daemon("scheduler"):
                 answer_s = _processor_s(lambda: _request_batches(args.callers, paused, client_conf)) / args.orders
             paused_uuids, uuids = (list(itertools.chain.from_iterable(lists)) for lists in (paused, batches))
@@ -114,7 +113,6 @@ class BootBenchmark(ClusterBenchmark):
 
 
 def block_size(singles: int) -> int:
-    """Return the single servers of each block; the first block is the warm-up."""
     return -(-singles // BLOCKS)
 
 
@@ -137,14 +135,13 @@ def _boot_singly(session: Session, transport: RPCTransport, size: int, single_uu
 
 
 def _processor_s(work: Callable[[], None]) -> float:
-    """Return the processor seconds of all other processes while ``work`` runs, at least a tick."""
+    """Return the processor seconds of all descendant processes while ``work`` runs, at least one tick."""
     before = descendant_cpu_seconds(os.getpid())
     work()
     return max(descendant_cpu_seconds(os.getpid()) - before, TICK_S)
 
 
 def _echo_processor_s(args: argparse.Namespace, transport: RPCTransport) -> float:
-    """Return the processor seconds of an echo call, made by as many callers as request batches."""
     calls: int = max(args.orders, LEAST_ECHOES)
     return _processor_s(lambda: _run_threads(args.callers, [_echo(transport)] * calls)) / calls
 
@@ -156,7 +153,7 @@ def _run_threads(threads: int, tasks: Sequence[Callable[[], object]]) -> None:
 
 
 def boot_single(session: Session) -> str:
-    """Boot a server, wait until it is ACTIVE or in ERROR, and return its uuid; raises CommandFailed."""
+    """Boot a server, wait until it is ACTIVE or in ERROR, and return its uuid. Raises CommandFailed on a timeout."""
     server_uuid = str(uuid.uuid4())
     request_boot(session, [server_uuid])
 
@@ -184,20 +181,18 @@ def _request_batches(callers: int, batches: Sequence[list[str]], client_conf: Pa
 
 
 def request_boot(session: Session, uuids: list[str], **spec_fields: Any) -> None:
-    """Request servers of RESOURCES, or of other fields of a request spec."""
     session.new_request()
     spec = objects.RequestSpec.of(**{"resources": dict(RESOURCES), **spec_fields})
     session.call(session.conductor.build_instances, spec, uuids)
 
 
 def finished_servers(session: Session, uuids: Sequence[str], seconds: float) -> list[Any]:
-    """Wait until servers are ACTIVE or in ERROR, at most so long, and return their records."""
     waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, seconds, tqdm(disable=True))
     return waiting.fetch_instances(session, uuids)
 
 
 def find_faults(result: exercise.ExerciseResult) -> list[str]:
-    """Return a sentence for each server that does not run under its claim, and for each inconsistent sum."""
+    """Return one sentence per server that does not run under its claim and per inconsistent sum."""
     unclaimed = [f"{instance} runs without a confirmed claim" for instance in result.unclaimed_uuids]
     sums = [] if result.verify is None or result.verify.clean else [*result.verify.problems, *result.verify.excess]
     return [*inactive_servers(result.instances), *unclaimed, *map(str, sums)]
@@ -209,5 +204,4 @@ def inactive_servers(instances: Sequence[objects.Instance]) -> list[str]:
 
 
 def faults_row(name: str, faults: Sequence[str], **figures: float | str) -> ResultRow:
-    """Return the row that counts the faults and shows the first."""
     return ResultRow(name, len(faults), 0, figures=figures | ({"first": faults[0]} if faults else {}))

@@ -19,17 +19,17 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.trees import ranking
 
 BUDGET = 5.0
-# With fewer hosts the fixed cost of a decision outweighs the pass, so there is no budget. The budget with every filter
-# and weigher holds at exactly this size: with more hosts their columns do not fit the processor's caches.
+# With fewer hosts a decision's fixed cost outweighs the pass. With every filter and weigher the budget holds at exactly
+# this size: the columns of more hosts do not fit the processor's caches.
 BUDGET_FROM = 10_000
 SWEEP = (1_000, 10_000, 100_000)
-MIX = 64  # requests, used in turn
+MIX = 64  # requests, used cyclically
 BLOCKS = 20
-BLOCK_HOSTS = 400_000  # hosts checked per block: determines the number of calls, within bounds
+BLOCK_HOSTS = 400_000  # hosts checked per block; determines the number of calls, within limits
 
 
 class DecideBenchmark(Benchmark):
-    """Time one decision with default filters and weighers against three comparisons, one masked score and a top-k."""
+    """Time one decision with default filters and weighers against three comparisons, a masked score and a top-k."""
 
     can_plot: ClassVar[bool] = True
 
@@ -41,7 +41,7 @@ class DecideBenchmark(Benchmark):
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         sizes = SWEEP if args.sweep else (args.hosts,)
-        malloc_tuning.keep_freed_memory()  # workers call it too
+        malloc_tuning.keep_freed_memory()  # like scheduler workers
         yield from map(_row_of_all if args.all_filters else _row, sizes)
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
@@ -75,7 +75,6 @@ def _row_of_all(size: int) -> ResultRow:
 
 
 def _compare(name: str, size: int, subjects: Mapping[str, TimedSubject]) -> ResultRow:
-    """Compare the second subject with the first, its baseline."""
     calls = max(10, min(100, BLOCK_HOSTS // size))
     times = interleave(subjects, blocks=BLOCKS, size=calls)
     (baseline_name, baseline), (_, measured) = times.items()
@@ -85,15 +84,12 @@ def _compare(name: str, size: int, subjects: Mapping[str, TimedSubject]) -> Resu
 
 
 def decision_subject(table: HostTable) -> TimedSubject:
-    """Return the measured subject: ranking one instance, from reading the table to the candidates' names."""
     return ranking_subject(
         default_driver.default(), table, [server.request for server in itertools.islice(hosts.stream(3), MIX)]
     )
 
 
 def ranking_subject(ranker: Driver, table: HostTable, requests: Sequence[SchedulingRequest]) -> TimedSubject:
-    """Return a subject that ranks one instance, using the requests in turn."""
-
     def decide(number: int) -> Any:
         with table.reading() as view:
             return ranking.rank(ranker, view, requests[number % len(requests)], 1, number)
@@ -102,7 +98,7 @@ def ranking_subject(ranker: Driver, table: HostTable, requests: Sequence[Schedul
 
 
 def bare_subject(table: HostTable) -> TimedSubject:
-    """Return the baseline: the minimum of any decision on these columns, for the same requests."""
+    """Return the baseline: the least work of any decision on these columns, for the same requests."""
     size = len(table.names)
     cpu, memory, disk = (table.resources[name].free[:size] for name in ("VCPU", "MEMORY_MB", "DISK_GB"))
     amounts = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler's default driver and its parts, built as by a scheduler worker without a configuration file."""
+"""Default driver of the scheduler and its parts, built like in a worker without a configuration file."""
 
 from collections.abc import Mapping, Sequence
 
@@ -29,12 +29,12 @@ ALL_FILTERS_OPTIONS: Mapping[str, object] = {
 
 
 def default(subset: int = 1) -> FilterDriver:
-    """Return the filter driver with all defaults but host_subset_size."""
+    """Return the filter driver with all defaults except host_subset_size."""
     return drivers.filter_driver(make_conf({weighers.GROUP: {"host_subset_size": subset}}))
 
 
 def all_filters() -> FilterDriver:
-    """Return the filter driver with every filter and weigher, each with work to do."""
+    """Return the filter driver with every filter and weigher, configured so that each has work to do."""
     metrics = {"weight_setting": ["heat=-1"]}
     return drivers.filter_driver(make_conf({weighers.GROUP: ALL_FILTERS_OPTIONS, "metrics": metrics}))
 
@@ -45,14 +45,12 @@ def filters() -> Filters:
 
 
 def weighted() -> scoring.WeigherSet:
-    """Return the weighers of the default driver with their multipliers."""
     conf = make_conf()
     configured = weighers.multipliers(conf, packed=weighers.packs(conf))
     return scoring.build({name: configured[name] for name in conf.filter_scheduler.enabled_weighers})
 
 
 def make_conf(groups: Mapping[str, Mapping[str, object]] | None = None) -> cfg.ConfigOpts:
-    """Return the scheduler's configuration with these options, and defaults for others."""
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     scheduler_conf.register_opts(conf)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated hosts and requests that exercise every filter and weigher; the same for the same seed."""
+"""Generated hosts and requests that exercise every filter and weigher; the same in every run."""
 
 import dataclasses
 import itertools
@@ -13,18 +13,18 @@ from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 
-RACKS, PROJECTS, FLAVORS, DISKS, LIMITS = 100, 40, 20, 20, 20  # aggregates of each kind: 200
+RACKS, PROJECTS, FLAVORS, DISKS, LIMITS = 100, 40, 20, 20, 20  # aggregates of each kind, 200 in all
 TENANTS = 64
 NAMES = tuple(f"m{number}" for number in range(16))  # flavors
 FEATURES = ("avx", "avx2", "aes", "vmx")
 MOST_IO_OPS, MOST_INSTANCES = 6, 40
-HINTED_SHARE = 8  # one request in this many has hints of its own
+HINTED_SHARE = 8  # one request in this many has additional hints
 IMAGE = {"id": "b7e4d1c2-0000-4000-8000-000000000001", "properties": {"hw_architecture": "x86_64", "os_type": "linux"}}
 QUERY = ["and", [">=", "$free_ram_mb", 4096], ["<", "$num_io_ops", 7], ["in", "$hypervisor_type", "QEMU", "Xen"]]
 
 
 def table(count: int, reads: Reads) -> HostTable:
-    """Return a table of nodes in 200 aggregates, with everything that any filter or weigher reads."""
+    """Return a table of nodes in 200 aggregates, with all attributes that filters and weighers read."""
     chance = random.Random(11)
     documents = [_facts(index) for index in range(8)]
     nodes = {
@@ -49,7 +49,6 @@ def table(count: int, reads: Reads) -> HostTable:
 
 
 def make_requests(count: int) -> list[SchedulingRequest]:
-    """Return requests that together exercise every filter."""
     chance = random.Random(12)
     return [_request(server.request, chance) for server in itertools.islice(hosts.stream(3), count)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh history: the ratios of saved runs, from one commit to the next."""
+"""lab.sh history: ratios of saved runs from commit to commit."""
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from rpcapi.cli.command import CommandFailed
 
 COLUMNS = ("Benchmark", "Question", "Started", "Commit", "Machine", "Load", "Ratio", "Change", "Budget", "Kept")
 COMMIT_DIGITS = 8
-MAX_LINES = 12  # that a plot can show apart
+MAX_LINES = 12  # most lines that a plot can distinguish
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Point:
 class RunHistory(lister.Lister):
     """Show how the ratios of saved runs changed from one commit to the next.
 
-    A benchmark saves its run with ``--save FOLDER``. Ratios are comparable where options and machine are the same:
-    the change is that from the last run before it of which that holds.
+    A benchmark saves its run with ``--save FOLDER``. A change is relative to the last earlier run with the same options
+    on the same machine.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -65,7 +65,6 @@ class RunHistory(lister.Lister):
 
 
 def questions(runs: Iterable[SavedRun], benchmark: str | None, text: str | None) -> dict[tuple[str, str], list[Point]]:
-    """Return the rows by benchmark and question, in the order of ``runs``."""
     lines: dict[tuple[str, str], list[Point]] = {}
     for run in runs:
         for row in run.rows:
@@ -84,7 +83,7 @@ def former(points: Sequence[Point], index: int) -> Point | None:
 
 
 def draw(figure: Any, lines: Mapping[tuple[str, str], Sequence[Point]]) -> None:
-    """Plot each question's ratios, divided by the first."""
+    """Plot each question's ratios relative to its first ratio."""
     starts = sorted({point.run.started for points in lines.values() for point in points})
     labels = {point.run.started: point.commit for points in lines.values() for point in points}
     axes = figure.subplots()

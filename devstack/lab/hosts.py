@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated hosts and requests; the same for the same seed."""
+"""Generated hosts and requests, the same for the same seed."""
 
 import random
 import uuid
@@ -17,17 +17,16 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import HostReport
 
-# (processors, memory in MB for each, disk in GB, how many of ten)
+# (VCPUs, memory in MB per VCPU, disk in GB, weight out of 10)
 SIZES = ((1, 2048, 20, 3), (2, 2048, 40, 3), (4, 4096, 80, 2), (8, 4096, 160, 1), (8, 8192, 320, 1))
 
 NODES_PER_HOST = 50
 ZONES = ("az1", "az2", "az3")
 CPU_RATIO = 2.0
-Shape = tuple[int, int, int, int]  # processors, memory in MB, disk in GB, how many of ten
-# Several generations of hardware side by side.
+Shape = tuple[int, int, int, int]  # VCPUs, memory in MB, disk in GB, weight out of 10
 SHAPES = ((32, 131_072, 2_000, 3), (48, 196_608, 4_000, 3), (64, 262_144, 4_000, 3), (128, 1_048_576, 8_000, 1))
-EQUAL = ((64, 262_144, 4_000, 10),)  # one generation
-UNLIKE = ((96, 196_608, 4_000, 5), (32, 262_144, 4_000, 5))  # hosts rich in processors, and hosts rich in memory
+EQUAL = ((64, 262_144, 4_000, 10),)
+UNLIKE = ((96, 196_608, 4_000, 5), (32, 262_144, 4_000, 5))  # hosts rich in processors, hosts rich in memory
 SHAPE_SETS: Mapping[str, Sequence[Shape]] = {"mixed": SHAPES, "equal": EQUAL, "unlike": UNLIKE}
 TRAITS = ("HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F", "STORAGE_DISK_SSD")
 EPOCH = 1
@@ -43,7 +42,6 @@ class ServerRequest:
 
 
 def stream(seed: int) -> Iterator[ServerRequest]:
-    """Yield requests for single servers, endlessly."""
     chance = random.Random(seed)
     weights = [share for *_, share in SIZES]
     while True:
@@ -54,7 +52,6 @@ def stream(seed: int) -> Iterator[ServerRequest]:
 
 
 def make_nodes(count: int, seed: int = 1, shapes: Sequence[Shape] = SHAPES) -> Nodes:
-    """Return nodes by name, as agents report them."""
     chance = random.Random(seed)
     weights = [share for *_, share in shapes]
     return {
@@ -66,7 +63,7 @@ def make_nodes(count: int, seed: int = 1, shapes: Sequence[Shape] = SHAPES) -> N
 
 
 def make_usage(nodes: Nodes, max_load: float, seed: int = 2) -> dict[str, dict[str, int]]:
-    """Return used amounts: of each node a random share, at most ``max_load``, of all classes."""
+    """Return used amounts: of each node a random share up to ``max_load``, the same for all classes."""
     chance = random.Random(seed)
     used = {}
     for name, node in nodes.items():
@@ -78,7 +75,7 @@ def make_usage(nodes: Nodes, max_load: float, seed: int = 2) -> dict[str, dict[s
 
 
 def snapshot(nodes: Nodes, used: Mapping[str, Mapping[str, int]]) -> Snapshot:
-    """Return the snapshot of a store with these nodes: all alive, enabled and open."""
+    """Return the snapshot of a store whose hosts are all alive, enabled and open."""
     service_hosts = {host_of(name) for name in nodes}
     return Snapshot(
         epoch=EPOCH,
@@ -95,7 +92,6 @@ def snapshot(nodes: Nodes, used: Mapping[str, Mapping[str, int]]) -> Snapshot:
 
 
 def table(count: int, max_load: float = 0.9) -> HostTable:
-    """Return a table of nodes, each loaded by a share up to ``max_load``."""
     nodes = make_nodes(count)
     return HostTable.from_snapshot(snapshot(nodes, make_usage(nodes, max_load)), reads=default_driver.default().reads)
 
@@ -103,7 +99,7 @@ def table(count: int, max_load: float = 0.9) -> HostTable:
 def claim_batch(
     snapshot: Snapshot, intents: Sequence[Intent], resources: Amounts, record: Mapping[str, Any]
 ) -> ClaimBatch:
-    """Return claims that expire after the measurement."""
+    """Return a batch whose claims expire only after the measurement."""
     return ClaimBatch(
         request_id=f"req-{uuid.uuid4()}",
         project="lab",
@@ -125,7 +121,7 @@ def by_service_host(nodes: Nodes) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def join(store: Store, nodes: Nodes) -> None:
-    """Send each host's full report and an audit, like starting agents."""
+    """Send each host's full report and an audit, like a starting agent."""
     for host, host_nodes in by_service_host(nodes).items():
         outcome = store.update_stats(
             host, HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes=host_nodes)

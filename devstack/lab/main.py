@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command-line application of ``lab.sh``."""
+"""Command-line application of ``lab.sh``."""
 
 import contextlib
 import ctypes
@@ -15,7 +15,7 @@ from rpcapi.cli.application import Application, hush_libraries
 
 PR_SET_PDEATHSIG = 1
 
-# By name, not by class: a benchmark's libraries are imported only when it runs.
+# Names instead of classes, so that a benchmark's libraries are imported only when it runs.
 COMMANDS = {
     "boot": "devstack.lab.boot:BootBenchmark",
     "chaos": "devstack.lab.chaos.command:ChaosRun",
@@ -49,7 +49,7 @@ class LabApp(Application):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure in a child process: libraries do not survive a signal handler that raises anywhere in their code."""
+    """Measure in a child process, because libraries do not survive a signal handler that raises in their code."""
     hush_libraries()
     parent = os.getpid()
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return LabApp().run(list(sys.argv[1:] if argv is None else argv))
     try:
         code = os.waitstatus_to_exitcode(os.waitpid(measuring, 0)[1])
-        return code if code >= 0 else 128 - code  # as a shell says which signal ended it
+        return code if code >= 0 else 128 - code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     finally:
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_with(parent: int) -> None:
-    """Make this process the leader of a group, without the terminal's signals, that is killed with its parent."""
+    """Lead a new process group without the terminal's signals, which is killed when the parent ends."""
     os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -80,8 +80,8 @@ def _end_with(parent: int) -> None:
 
 
 def _kill(measuring: int) -> None:
-    """Kill a process with its workers; servers have sessions of their own."""
-    for kill in (os.killpg, os.kill):  # before it leads its group there is no group
+    """Kill the measuring process and its workers. `remove_leftovers` ends servers, which have their own sessions."""
+    for kill in (os.killpg, os.kill):  # the group does not exist before the process leads it
         with contextlib.suppress(ProcessLookupError):
             kill(measuring, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):

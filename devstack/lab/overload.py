@@ -34,18 +34,15 @@ from rpcapi.cli.command import CommandFailed
 
 GOODPUT_BUDGET, LATENCY_BUDGET, MEMORY_BUDGET = 0.8, 10.0, 1.1
 PEAK_REQUESTS, QUIET_BOOTS = 100, 30
-SENDERS = 4  # threads that request the flood
-FLOOD, OTHER = "flood", "other"  # projects
+SENDERS = 4  # threads that send the flood
+FLOOD, OTHER = "flood", "other"
 MEASURED_DAEMONS = ("conductor", "scheduler")
 DRAIN_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class OverloadMeasurements:
-    """Rates in servers per second, times of the other project, and the flood's answers.
-
-    ``middle_kb`` and ``end_kb`` are the resident memory of conductor and schedulers, in KiB.
-    """
+    """Rates in servers per second, boot times, answers, and resident memory of conductor and schedulers."""
 
     peak: float
     goodput: float
@@ -61,8 +58,8 @@ class OverloadMeasurements:
 class OverloadBenchmark(ClusterBenchmark):
     """Request servers for one project at ten times the cluster's peak rate, while another project boots single ones.
 
-    Runs a private cluster of real processes; the simulated guests start without delay. The peak is the rate at which
-    requests that were sent at once become ACTIVE; the other project's quiet boots are measured before them.
+    Runs a private cluster of real processes whose guests start without delay. The peak is measured on servers that are
+    all requested at once, the other project's quiet boots before them.
     """
 
     ARGUMENTS = (
@@ -82,7 +79,6 @@ class OverloadBenchmark(ClusterBenchmark):
 
 
 def make_rows(bus: str, measurements: OverloadMeasurements) -> Iterator[ResultRow]:
-    """Return the rows of one bus."""
     quiet, overloaded = measurements.quiet, measurements.overloaded
     yield ResultRow(
         f"goodput beside the peak, {bus}",
@@ -112,10 +108,10 @@ def make_rows(bus: str, measurements: OverloadMeasurements) -> Iterator[ResultRo
 
 
 class Flood:
-    """Requests at a constant rate from several threads with own sessions, whatever the answers."""
+    """Requests at a constant rate by threads with their own sessions, whatever the answers."""
 
     def __init__(self, config_file: str, batch: int, per_second: float) -> None:
-        """``per_second`` is the rate of requests, of all threads together."""
+        """``per_second`` is the rate of requests of all threads together."""
         self._config_file = config_file
         self._batch = batch
         self._pause = SENDERS / per_second
@@ -129,7 +125,6 @@ class Flood:
             thread.start()
 
     def stop(self) -> None:
-        """Stop sending, and wait for the answers."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
@@ -185,7 +180,7 @@ def _measure(private_cluster: PrivateCluster, args: argparse.Namespace) -> Overl
 
 
 def _time_boot(session: Session) -> float:
-    """Return the seconds until a single server is ACTIVE or in ERROR; a boot that takes too long counts as it is."""
+    """Return the seconds until a single server is ACTIVE or in ERROR; a timeout counts with its full time."""
     begin = time.monotonic()
     with contextlib.suppress(CommandFailed):
         boot_single(session)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition of a private Redis for the duration of a measurement, and a replica that follows it."""
+"""Partition of a private Redis for a measurement, and a replica that follows the partition."""
 
 import contextlib
 from collections.abc import Iterator
@@ -13,7 +13,6 @@ from scheduler_svc.store.redis import RedisStore
 
 @contextlib.contextmanager
 def opened(url: str, partition: str, **options: Any) -> Iterator[RedisStore]:
-    """Yield the store of a partition with a checked identity; ``options`` are RedisStore's."""
     with contextlib.closing(RedisStore(url, partition, **options)) as store:
         store.check_identity()
         yield store
@@ -21,7 +20,7 @@ def opened(url: str, partition: str, **options: Any) -> Iterator[RedisStore]:
 
 @contextlib.contextmanager
 def following(url: str, partition: str, reads: Reads, **options: Any) -> Iterator[Replica]:
-    """Yield a loaded replica, which follows the log in a thread over a connection of its own."""
+    """Yield a loaded replica that follows the log in a thread over its own connection."""
     with contextlib.closing(RedisStore(url, partition, **options)) as store:
         replica = Replica(store, table=HostTable([partition], reads))
         try:

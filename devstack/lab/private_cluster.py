@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private cluster of real daemons, and the base class of the benchmarks that measure one for each bus."""
+"""Private cluster of real daemons, and the base class of benchmarks that measure one on each bus."""
 
 import abc
 import argparse
@@ -35,11 +35,11 @@ START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 READY_SECONDS = 120.0
 BOOT_SECONDS = 120.0
-SCRAPE_INTERVAL = 15.0  # seconds, as usual in deployments
+SCRAPE_INTERVAL = 15.0  # seconds, usual in deployments
 INSTANT_BOOTS = {"compute": {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}}
 READY = " Ready: "  # logged by a daemon's master process when all workers serve
 LONG_SECONDS = 86_400  # no claim expires and no host counts as down during the measurement
-# The measurement's claims are neither confirmed nor reported.
+# Nothing confirms the measurement's claims, and no agent reports.
 LONG_TIMEOUTS: confs.Groups = {"scheduler": {"claim_ttl": LONG_SECONDS}, "store": {"service_down_time": LONG_SECONDS}}
 SCHEDULERS = option("--schedulers", "Workers", default=2)
 
@@ -58,7 +58,6 @@ class PrivateCluster(DevstackCluster):
 
     @property
     def bus_url(self) -> str:
-        """The bus URL of a user with all permissions."""
         if self.rabbit is not None:
             return self.rabbit.url()
         assert self.bus is not None  # noqa: S101 - a cluster has one of the two
@@ -66,22 +65,18 @@ class PrivateCluster(DevstackCluster):
 
     @property
     def store_url(self) -> str:
-        """The store URL of the scheduler's user."""
         return self.store.url("scheduler")
 
     def start_servers(self) -> None:
-        """Start bus and store, and write the daemons' configuration files; raises ServerError."""
         self.layout.make()
         super().start_servers()
         self.write_confs()
 
     def start_echo(self, workers: int) -> None:
-        """Start the echo daemon on the services' executor."""
         file = self.layout.etc / "echo.conf"
         start_echo(self._echo, file, self.bus_url, self.size.executor, workers=workers)
 
     def set_workers(self, schedulers: int, executor: str, *, metrics_port: int | None = None) -> None:
-        """Set scheduler workers, executor and port of metrics of daemons that are started later."""
         self.size = replace(self.size, schedulers=schedulers, executor=executor)
         listen = f"{LOOPBACK}:{metrics_port}" if metrics_port is not None else ""
         scheduler = confs.merge(self.overrides["scheduler"], {"metrics": {"listen": listen}})
@@ -89,7 +84,7 @@ class PrivateCluster(DevstackCluster):
         self.write_confs()
 
     def run_daemon(self, name: str) -> int:
-        """Start a daemon, and return its process id when all its workers serve; raises ServerNotReady."""
+        """Start a daemon, and return its process id when all its workers serve. Raises ServerNotReady."""
         daemon = self.daemons[name]
         _start_and_wait(daemon, lambda: self.start_daemon(name))
         if daemon.pid is None:
@@ -98,7 +93,6 @@ class PrivateCluster(DevstackCluster):
 
     @contextlib.contextmanager
     def paused_daemon(self, name: str) -> Iterator[None]:
-        """Suspend a daemon's processes inside the block."""
         group = self.daemons[name].group
         if group is None:
             raise ServerError(f"gantt-{name} is not running, so it cannot be paused.")
@@ -109,24 +103,20 @@ class PrivateCluster(DevstackCluster):
             os.killpg(group, signal.SIGCONT)
 
     def start_agent(self, name: str, hosts: Sequence[str]) -> None:
-        """Start one more agent with hosts of its own and the options of the cluster's agent.
-
-        After it was killed, it starts with all its guests.
-        """
+        """Start an additional agent for ``hosts``; after a kill it starts again with its guests."""
         layout = self.layout
         own = {"compute": {"hosts": ",".join(hosts), "state_path": layout.state / name}}
-        write_private(layout.conf(name), confs.text(own))  # takes precedence over that of the cluster's agent
+        write_private(layout.conf(name), confs.text(own))  # takes precedence over the file of the cluster's agent
         self.commands[name] = [*self.commands[AGENT], f"--config-file={layout.conf(AGENT)}"]
         self.environment[name] = {}
         self.daemons[name] = ServerProcess(f"agent {name}", layout.pid_file(name), layout.log_file(name))
         self.run_daemon(name)
 
     def stop_daemons(self) -> None:
-        """Stop all daemons in parallel, with SIGKILL after a few seconds."""
         stop_together([*self.daemons.values(), self._echo], STOP_SECONDS)
 
     def close(self) -> None:
-        """Stop everything; the servers are killed, because their data is not needed again."""
+        """Stop everything. Kill the servers, because their data is no longer needed."""
         self.stop_daemons()
         self.store.kill()
         if self.bus is not None:
@@ -137,7 +127,6 @@ class PrivateCluster(DevstackCluster):
 
 
 def start_echo(daemon: ServerProcess, file: Path, url: str, executor: str, *, workers: int) -> None:
-    """Write the configuration file of an echo daemon, and start it; raises ServerNotReady."""
     groups: confs.Groups = {
         "DEFAULT": {"transport_url": url, "executor": executor},
         "echo": {"workers": workers},
@@ -148,8 +137,7 @@ def start_echo(daemon: ServerProcess, file: Path, url: str, executor: str, *, wo
 
 
 def _start_and_wait(daemon: ServerProcess, start: Callable[[], None]) -> None:
-    """Start a daemon and return when all its workers serve; raises ServerNotReady."""
-    daemon.log.unlink(missing_ok=True)  # so that an earlier daemon's messages are not read
+    daemon.log.unlink(missing_ok=True)  # an earlier daemon's messages must not be read
     start()
     daemon.wait_ready(lambda: READY in daemon.log.read_text(errors="replace"), START_SECONDS)
 
@@ -157,7 +145,6 @@ def _start_and_wait(daemon: ServerProcess, start: Callable[[], None]) -> None:
 def running(
     size: ClusterSize, fsync: AppendFsync = "everysec", overrides: Mapping[str, confs.Groups] | None = None
 ) -> contextlib.AbstractContextManager[PrivateCluster]:
-    """Start the servers in a temporary folder, and remove all of it at the end; raises ServerError."""
     return started(
         lambda folder: PrivateCluster(folder, size, fsync, overrides or {}),
         PrivateCluster.start_servers,
@@ -181,13 +168,12 @@ def booted(
 
 
 def wait_for_nodes(session: Session, nodes: int) -> None:
-    """Wait until so many nodes accept claims; raises TimeoutError."""
     exercise.wait_for_nodes(session, nodes, READY_SECONDS, lambda ready_nodes: None)
 
 
 @contextlib.contextmanager
 def scraping(port: int) -> Iterator[None]:
-    """Scrape the exporter on a loopback port at once, then each SCRAPE_INTERVAL; raises OSError the first time."""
+    """Scrape a loopback port now, then every SCRAPE_INTERVAL. Raises OSError if the first scrape fails."""
     stopping = threading.Event()
 
     def repeat() -> None:
@@ -206,7 +192,6 @@ def scraping(port: int) -> Iterator[None]:
 
 
 def scrape(port: int) -> bytes:
-    """Return the page of metrics on a loopback port; raises OSError."""
     with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/metrics", timeout=SCRAPE_INTERVAL) as answer:
         page: bytes = answer.read()
     return page
@@ -217,7 +202,7 @@ def buses(text: str) -> Sequence[str]:
 
 
 class ClusterBenchmark(Benchmark):
-    """Benchmark that measures a private cluster on each bus of ``--bus``."""
+    """Benchmark of a private cluster on each bus of ``--bus``."""
 
     DEFAULT_BUS: ClassVar[str] = "embedded"
 
@@ -230,7 +215,7 @@ class ClusterBenchmark(Benchmark):
 
     @abc.abstractmethod
     def measure_cluster(self, bus: str, args: argparse.Namespace) -> Iterator[ResultRow]:
-        """Measure on a bus, and yield the rows."""
+        """Measure on one bus, and yield the rows."""
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         for bus in buses(args.bus):

@@ -22,18 +22,18 @@ ProcessT = TypeVar("ProcessT")
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Yield a new folder with a short path, for Unix sockets; its name has the number of this process."""
+    """Yield a new folder with a path short enough for Unix sockets and this process's id in its name."""
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
 def remove_leftovers() -> None:
-    """End the servers of killed processes of this user, and remove their temporary folders."""
+    """Stop the servers that killed labs of this user left running, and remove their folders."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
         pid = folder.name.removeprefix(PREFIX).partition("-")[0]
         if not pid.isdigit() or Path("/proc", pid).exists():
             continue
-        with contextlib.suppress(FileNotFoundError):  # another lab removes it at the same time
+        with contextlib.suppress(FileNotFoundError):  # another lab removes it concurrently
             if folder.lstat().st_uid == os.geteuid():
                 files = sorted(folder.rglob("*.pid"))
                 stop_together([ServerProcess(path.stem, path, path.with_suffix(".log")) for path in files], 0)
@@ -44,7 +44,7 @@ def remove_leftovers() -> None:
 def started(
     make: Callable[[Path], ProcessT], start: Callable[[ProcessT], object], end: Callable[[ProcessT], object]
 ) -> Iterator[ProcessT]:
-    """Yield what ``make`` returns for a new folder, after its start; then ``end`` it."""
+    """Yield what ``make`` returns for a temporary folder, after ``start``; finally ``end`` it."""
     with temporary_folder() as folder:
         process = make(folder)
         try:
@@ -55,7 +55,6 @@ def started(
 
 
 def running_redis(appendonly: AppendFsync, *preference: Flavour) -> AbstractContextManager[RedisServer]:
-    """Run a server in a temporary folder; raises ServerError or BinaryMissing."""
     return started(
         lambda folder: RedisServer(folder, appendonly=appendonly, binary=redis_binary(*preference)),
         RedisServer.start,
@@ -64,5 +63,4 @@ def running_redis(appendonly: AppendFsync, *preference: Flavour) -> AbstractCont
 
 
 def running_mariadb(settings: Sequence[str] = ()) -> AbstractContextManager[MariadbServer]:
-    """Run a server in a temporary folder; raises ServerError or BinaryMissing."""
     return started(lambda folder: MariadbServer(folder, settings=settings), MariadbServer.start, MariadbServer.kill)

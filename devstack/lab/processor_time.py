@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time and memory of a process's descendants: less sensitive to other load on the machine than a rate."""
+"""Processor time and memory of a process's descendants, less sensitive to other load than a rate."""
 
 import os
 from collections import defaultdict
@@ -14,7 +14,7 @@ def descendant_cpu_seconds(pid: int) -> float:
 
 
 def descendants(pid: int) -> dict[int, list[str]]:
-    """Return the fields of /proc/PID/stat, from the state on, of all live descendants of ``pid`` by process id."""
+    """Return {process id: fields of /proc/PID/stat from the state on} for all live descendants of ``pid``."""
     children: dict[int, list[int]] = defaultdict(list)
     stats: dict[int, list[str]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
@@ -32,13 +32,12 @@ def descendants(pid: int) -> dict[int, list[str]]:
 
 
 def cpu_seconds(pids: Collection[int]) -> float:
-    """Return the CPU seconds of live processes and of all their live descendants."""
     own = _cpu_seconds(_fields(Path(f"/proc/{pid}/stat")) for pid in pids)
     return own + sum(descendant_cpu_seconds(pid) for pid in pids)
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the resident memory of all live descendants, shared pages counted for each."""
+    """Return the resident memory of all live descendants; shared pages count for each of them."""
     page = os.sysconf("SC_PAGE_SIZE")
     return sum(int(fields[RESIDENT]) * page for fields in descendants(pid).values())
 

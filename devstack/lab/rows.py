@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result rows of a benchmark: a figure, its ratio to the baseline, and whether that is within the budget."""
+"""Result rows of a benchmark: a figure, its ratio to the baseline, and the budget of the ratio."""
 
 import json
 import textwrap
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Bound = Literal["at most", "at least"]
-WIDTH = 60  # of the column for figures whose keys differ between rows
+WIDTH = 60  # width of the figures' column, used if rows have different figures
 
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One result. ``figures`` are raw numbers whose keys end in the unit; without a ``budget`` the row is ok."""
+    """One result; the keys of ``figures`` end in the unit. Without a ``budget`` the row is ok."""
 
     name: str
     ratio: float
@@ -23,7 +23,6 @@ class ResultRow:
 
     @property
     def ok(self) -> bool:
-        """Whether the ratio is within the budget."""
         if self.budget is None:
             return True
         return self.ratio <= self.budget if self.bound == "at most" else self.ratio >= self.budget
@@ -40,7 +39,7 @@ class ResultRow:
 
 
 def json_text(document: Any, indent: int | None = None) -> str:
-    """Return the document as JSON with NumPy's values as plain ones; raises TypeError for other objects."""
+    """Format a document as JSON with NumPy values as plain ones. Raises TypeError for other objects."""
     return json.dumps(document, indent=indent, default=_plain)
 
 
@@ -51,7 +50,7 @@ def _plain(value: Any) -> Any:
 
 
 def table(rows: Sequence[ResultRow]) -> str:
-    """Return the rows as a text table, with a column per figure if all rows have the same figures."""
+    """Format rows as a text table, with one column per figure if all rows have the same figures."""
     from prettytable import PrettyTable  # noqa: PLC0415 - not needed for JSON output
 
     keys = list(rows[0].figures)

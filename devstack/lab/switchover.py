@@ -31,9 +31,9 @@ from rpcapi.cli.command import CommandFailed
 from scheduler_svc.databases import DRIVERS
 from scheduler_svc.placement.migration import placement_tables as tables
 
-CLASSES = {"VCPU": 256, "MEMORY_MB": 1 << 20, "DISK_GB": 20_000}  # inventories of a host
-AMOUNTS = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 10}  # allocations of a consumer
-TRAITS = 20  # of each host
+CLASSES = {"VCPU": 256, "MEMORY_MB": 1 << 20, "DISK_GB": 20_000}
+AMOUNTS = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 10}
+TRAITS = 20  # traits per host
 AGGREGATES = 100
 BATCH = 5000
 
@@ -44,7 +44,7 @@ FIRST_LINE = "Pass 1: "
 TAIL = 600
 MARIADB, SQLITE = "mariadb", "sqlite"
 BUDGET_SECONDS = 60.0  # budget of the last pass at the default size
-CHANGES = {"1 % changed": 100, "all changed": 1}  # one of so many records
+CHANGES = {"1 % changed": 100, "all changed": 1}  # one record in this many changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class PlacementCloud:
                     connection.execute(insert(table), batch)
 
     def change(self, one_of: int) -> None:
-        """Increase the generation of one of so many hosts and consumers, like a client's write."""
+        """Increase the generation of one in ``one_of`` hosts and consumers, like a client's write."""
         with self._engine().begin() as connection:
             for table in (tables.PROVIDERS, tables.CONSUMERS):
                 values = {"generation": table.c.generation + 1}
@@ -128,14 +128,13 @@ def _allocations(consumer: int, host: int) -> Iterator[Row]:
 
 
 class ImportCommand:
-    """gantt-placement-import from a Placement database to the store that a configuration file names."""
+    """Runs of gantt-placement-import from a Placement database to the store in a configuration file."""
 
     def __init__(self, source_url: str, conf: Path) -> None:
         self._command = [sys.executable, "-m", "scheduler_svc.cmd.placement_import", "--config-file", str(conf)]
         self._environment = {**os.environ, "GANTT_PLACEMENT_SOURCE": source_url, "PYTHONWARNINGS": "ignore"}
 
     def seconds(self, *options: str) -> float:
-        """Run it once; return the seconds. Raises CommandFailed if it fails."""
         began = time.perf_counter()
         done = subprocess.run(  # noqa: S603 - a fixed command, no shell
             [*self._command, *options],
@@ -150,7 +149,7 @@ class ImportCommand:
         return seconds
 
     def last_pass_seconds(self, change: Callable[[], None]) -> float:
-        """Follow a Placement; return the seconds from Ctrl-C, after ``change``, to the command's end."""
+        """Run the command with --follow; return the seconds from Ctrl-C, sent after ``change``, to its end."""
         process = subprocess.Popen(  # noqa: S603 - a fixed command, no shell
             [*self._command, *FOLLOW],
             env=self._environment,
@@ -183,9 +182,9 @@ def _require(is_good: bool, output: str) -> None:
 class ImportBenchmark(Benchmark):
     """Time the passes of gantt-placement-import: the first copy, the last one after writes stopped, and --verify.
 
-    A Placement database is made: hosts with 3 inventories, 20 traits and an aggregate each, consumers with 3
-    allocations each. gantt is on Redis with an append-only file that is synced each second. The last pass is timed from
-    Ctrl-C to the end of the command: reads of the database included. The ratio is to 60 s.
+    The Placement database has hosts with 3 inventories, 20 traits and an aggregate each, and consumers with 3
+    allocations each. gantt's Redis syncs its append-only file each second. The last pass lasts from Ctrl-C to the end
+    of the command, including reads of the database. Ratios are to 60 s.
     """
 
     ARGUMENTS = (
@@ -218,7 +217,6 @@ def _conf(redis: RedisServer) -> Path:
 
 @contextlib.contextmanager
 def _database_url(kind: str) -> Iterator[str]:
-    """Yield the URL of an empty database; raises ServerError or BinaryMissing."""
     if kind == SQLITE:
         with temporary_folder() as folder:
             yield f"sqlite:///{folder / 'placement.sqlite'}"

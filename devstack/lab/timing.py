@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure a subject and its baseline in alternating blocks, so that other load on the machine disturbs both equally."""
+"""Alternating blocks of a subject and its baseline, so that other load on the machine disturbs both equally."""
 
 import contextlib
 import gc
@@ -17,7 +17,7 @@ TimedCalls = Callable[[int, int], list[float]]  # (number of the first call, cou
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The calls' durations in seconds, in order."""
+    """Durations of calls in seconds, in order."""
 
     seconds: np.ndarray
 
@@ -34,20 +34,16 @@ class Times:
 
     @property
     def per_second(self) -> float:
-        """Calls per second, one after the other."""
         return len(self.seconds) / float(self.seconds.sum())
 
     def microseconds(self, prefix: str = "") -> dict[str, float]:
-        """Return median and 99th percentile as figures of a row."""
         return {f"{prefix}p50_us": self.p50_us, f"{prefix}p99_us": self.p99_us}
 
     def milliseconds(self, prefix: str = "") -> dict[str, float]:
-        """Return median and 99th percentile as figures of a row."""
         return {f"{prefix}p50_ms": self.p50_us / 1e3, f"{prefix}p99_ms": self.p99_us / 1e3}
 
 
 def record_times(records: Sequence[Any]) -> Times:
-    """Return the time of each record from its creation to its last update."""
     return Times(np.array([(record.updated_ms - record.created_ms) / 1e3 for record in records]))
 
 
@@ -64,10 +60,7 @@ def interleave(
     size: int,
     watch: Callable[[str], contextlib.AbstractContextManager[None]] = lambda name: contextlib.nullcontext(),
 ) -> dict[str, Times]:
-    """Call each subject ``blocks`` x ``size`` times in alternating blocks, without garbage collection.
-
-    ``watch`` is entered around each block, even the discarded first one.
-    """
+    """Time subjects in alternating blocks without garbage collection; ``watch`` wraps every block."""
 
     def calls_of(name: str) -> TimedCalls:
         def calls(first: int, count: int) -> list[float]:
@@ -81,10 +74,7 @@ def interleave(
 
 
 def alternate(subjects: Mapping[str, tuple[TimedCalls, int]], *, blocks: int) -> dict[str, Times]:
-    """Measure blocks of each subject after a discarded first one; the order reverses after each round.
-
-    A subject is the function that makes and times its calls, and the number of calls in a block.
-    """
+    """Time ``blocks`` blocks of each subject (timed calls, calls per block) after a discarded first block."""
     durations: dict[str, list[float]] = {name: [] for name in subjects}
     for block, name in take_turns(list(subjects), blocks + 1):
         calls, size = subjects[name]
@@ -95,14 +85,13 @@ def alternate(subjects: Mapping[str, tuple[TimedCalls, int]], *, blocks: int) ->
 
 
 def take_turns(subjects: Sequence[KeyT], rounds: int) -> Iterator[tuple[int, KeyT]]:
-    """Yield (round, subject) in an order that reverses after each round."""
+    """Yield (round, subject); the order of the subjects reverses after each round."""
     for number in range(rounds):
         for subject in subjects if number % 2 else subjects[::-1]:
             yield number, subject
 
 
 def timed(subject: TimedSubject, first: int, count: int) -> list[float]:
-    """Return the seconds of ``count`` calls, numbered from ``first``."""
     durations = []
     for number in range(first, first + count):
         began = time.perf_counter()

@@ -18,10 +18,7 @@ Task = Callable[[PipeEnd, int], None]
 
 
 class WorkerProcesses:
-    """``size`` processes that run ``task(pipe, index)`` until the end of the ``with`` block.
-
-    They share no queue or lock: a killed worker blocks no other.
-    """
+    """Processes that run ``task(pipe, index)``; they share no lock, so that a killed worker blocks no other."""
 
     def __init__(self, size: int, task: Task) -> None:
         self._size = size
@@ -45,14 +42,11 @@ class WorkerProcesses:
 
     def send(self, messages: Sequence[Any]) -> None:
         for pipe, message in zip(self._pipes, messages, strict=True):
-            with contextlib.suppress(OSError):  # a dead worker is reported by receive()
+            with contextlib.suppress(OSError):  # receive() reports a dead worker
                 pipe.send(message)
 
     def receive(self, seconds: float | None = None) -> list[Any]:
-        """Return one message from each worker, in order.
-
-        Raises a worker's error, and CommandFailed if one died or sent nothing within ``seconds``.
-        """
+        """Return one message per worker. Raises a worker's error, or CommandFailed if one died or sent nothing."""
         deadline = None if seconds is None else time.monotonic() + seconds
         messages: dict[int, Any] = {}
         while len(messages) < self._size:
@@ -95,6 +89,6 @@ class WorkerProcesses:
 def _serve(task: Task, pipe: PipeEnd, index: int) -> None:
     try:
         task(pipe, index)
-    except Exception as error:  # any error is reported by the parent process
+    except Exception as error:  # the parent process reports any error
         with contextlib.suppress(OSError):
             pipe.send(error)

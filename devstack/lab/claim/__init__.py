@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh claim."""
+"""Benchmark of the claim script: ``lab.sh claim``."""

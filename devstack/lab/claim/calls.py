@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the claim script and of its baseline, prepared in advance so that only the calls themselves are timed."""
+"""Calls of the claim script and its baseline, prepared in advance so that only the calls are timed."""
 
 import json
 import uuid
@@ -18,16 +18,15 @@ from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis import prepare
 from scheduler_svc.store.redis.scripts import load, script_keys
 
-EMPTY_NODES = 500  # nodes that take claims, in turn
-FULL_NODES = 15  # nodes without free capacity
+EMPTY_NODES = 500  # nodes with free capacity, used cyclically
+FULL_NODES = 15
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
 LOG_LENGTH = 100_000
-DECISION_BYTES = 1 << 40  # more than are made: trimming comes in bursts and would distort either side
+DECISION_BYTES = 1 << 40  # never reached: trimming comes in bursts and would distort either side
 CLAIM, BARE = "claim", "bare"
 
 
 def prepare_partitions(url: str) -> None:
-    """Register the same nodes in a partition for each script."""
     nodes = {**hosts.make_nodes(EMPTY_NODES), **{f"full{number}/node0": _full_node() for number in range(FULL_NODES)}}
     for partition in (CLAIM, BARE):
         with partitions.opened(url, partition) as store:
@@ -35,7 +34,7 @@ def prepare_partitions(url: str) -> None:
 
 
 class ClaimCalls:
-    """Prepared calls of either script, each for one consumer; all candidates but the last are full."""
+    """Prepared calls of both scripts, one consumer each; all candidates but the last are full."""
 
     def __init__(self, client: redis.Redis, url: str, candidates: int) -> None:
         self.client = client
@@ -47,7 +46,6 @@ class ClaimCalls:
             self._snapshot = store.snapshot()
 
     def prepare_calls(self, script_name: str, count: int, first: int) -> list[tuple[Any, ...]]:
-        """Return argument lists of EVALSHA, for nodes starting at number ``first``."""
         script = self._scripts[script_name]
         keys = script_keys(script, script_name)
         make = self._claim_arguments if script_name == CLAIM else self._bare_arguments
@@ -94,7 +92,7 @@ class ClaimCalls:
             consumer,
             json.dumps(claim, separators=(",", ":")),
             f"{names[-1]}|{consumer}",
-            # In the year 2100, so that none of these claims ever expires.
+            # The year 2100, so that none of these claims ever expires.
             4_102_444_800_000,
             sums,
             f'{{"{names[-1]}":{sums}}}',
@@ -115,13 +113,11 @@ class ClaimCalls:
 
 
 def bare_script() -> LuaScript:
-    """Return the baseline script, with the keys of the claim script."""
     body = files("devstack.lab.claim").joinpath("bare_claim.lua").read_text("utf-8")
     return make_script("bare_claim", body, load("prepare").words, ())
 
 
 def send(client: redis.Redis, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Send the calls, several in one pipeline, and return the replies."""
     if len(calls) == 1:
         return [client.evalsha(*calls[0])]
     pipeline = client.pipeline(transaction=False)
@@ -131,13 +127,11 @@ def send(client: redis.Redis, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
 
 
 def evalsha_us(client: redis.Redis) -> int:
-    """Return the microseconds that the server has spent on scripts."""
     statistics: Any = client.info("commandstats")
     return int(statistics.get("cmdstat_evalsha", {}).get("usec", 0))
 
 
 def empty_node(number: int) -> str:
-    """Return the name of a node that takes claims; numbers repeat the nodes."""
     node = number % EMPTY_NODES
     return f"compute{node // hosts.NODES_PER_HOST}/node{node % hosts.NODES_PER_HOST}"
 

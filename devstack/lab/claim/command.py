@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh claim: cost of the claim script against a bare script of the same reads and writes."""
+"""lab.sh claim: cost of the claim script against a bare script with the same reads and writes."""
 
 import argparse
 import contextlib
@@ -38,19 +38,19 @@ LATENCY, RATE = "latency", "rate"
 MODES: Sequence[AppendFsync] = ("no", "everysec", "always")
 CANDIDATES = (1, 4, 16)
 BLOCKS = 10
-DEPTH = 16  # calls per pipeline where the rate is measured
-PIPELINES = 10  # per block
+DEPTH = 16  # calls per pipeline when the rate is measured
+PIPELINES = 10
 
-MAX_STALL_MS = 150.0  # longest time of one script in the server; the ratio's baseline
+MAX_STALL_MS = 150.0  # longest allowed server time of one script; the ratio's baseline
 STALL_REQUESTS = 20
 
 
 class ClaimBenchmark(Benchmark):
-    """Time the claim script against a bare EVALSHA: append-only file off, everysec and always; 1, 4, 16 candidates.
+    """Time the claim script against a bare EVALSHA: fsync off, everysec and always; 1, 4 and 16 candidates.
 
-    All candidates but the last are full, so that every one is checked. Latency: one call at a time; rate: 16 calls per
-    pipeline on one connection. The server's own time is what Redis counts for EVALSHA. Last, the stall of the largest
-    request: the server's time for its one script, against the most that it may take.
+    All candidates but the last are full, so that each is checked. Latency: one call at a time; rate: 16 calls per
+    pipeline on one connection. Server time is what Redis counts for EVALSHA. The stall row compares the server time of
+    the largest request's script with its limit.
     """
 
     can_plot: ClassVar[bool] = True
@@ -91,10 +91,7 @@ def _rows(mode: AppendFsync, candidates: int, calls: ClaimCalls, single: int) ->
 
 
 def _measure(calls: ClaimCalls, size: int, depth: int) -> tuple[dict[str, Times], Counter[str]]:
-    """Time blocks of ``size`` pipelines of ``depth`` calls of each script.
-
-    Returns the times, and the server's microseconds per script, warm-up block included.
-    """
+    """Time pipelines of ``depth`` calls; return the times, and each script's server microseconds with warm-up."""
     server_us: Counter[str] = Counter()
 
     @contextlib.contextmanager
@@ -114,7 +111,7 @@ def _measure(calls: ClaimCalls, size: int, depth: int) -> tuple[dict[str, Times]
 
 
 def _require_claimed(which: str, answers: Sequence[Any]) -> None:
-    """Raise CommandFailed unless each call claimed: refusals are cheaper and would falsify the result."""
+    """Raise CommandFailed unless each call claimed, because refusals are cheaper and would falsify the result."""
     for answer in answers:
         if not answer[0]:
             raise CommandFailed(f"A call of the {which} script claimed nothing ({answer}): choose fewer --calls")
@@ -131,7 +128,6 @@ def _figures(times: dict[str, Times], server_us: Counter[str], depth: int) -> di
 
 
 def measure_stall(mode: AppendFsync, url: str, client: redis.Redis) -> ResultRow:
-    """Claim and abort requests of MAX_INSTANCES instances; return the row of the server's stalls."""
     stalls, elapsed = [], []
     with partitions.opened(url, CLAIM, log_length=LOG_LENGTH) as store:
         for _ in range(STALL_REQUESTS + 1):
@@ -157,7 +153,6 @@ def measure_stall(mode: AppendFsync, url: str, client: redis.Redis) -> ResultRow
 
 
 def _processor_s(client: redis.Redis) -> float:
-    """Return the processor seconds of the server's main thread."""
     statistics: Any = client.info("cpu")
     return float(statistics["used_cpu_user_main_thread"] + statistics["used_cpu_sys_main_thread"])
 

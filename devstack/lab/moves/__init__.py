@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh moves."""
+"""Benchmark of drains and evacuations: ``lab.sh moves``."""

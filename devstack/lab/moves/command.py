@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh moves: the drain of a host, and the evacuation of lost hosts."""
+"""lab.sh moves: drain of a host, and evacuation of lost hosts."""
 
 import argparse
 from collections.abc import Iterator
@@ -27,9 +27,9 @@ from rpcapi.cli import move_options
 class MovesBenchmark(ClusterBenchmark):
     """Time the drain of a host by live migrations, and the evacuation of hosts that were killed and fenced.
 
-    Runs a private cluster of real processes. A live migration is compared with the time that the simulator takes to
-    copy a server, and the drain with such copies only; the evacuation with the boots of the same servers, whose guests
-    start without delay. There is no time budget; servers, guests, claims and sums must agree.
+    Runs a private cluster of real processes whose guests start without delay. Baselines are the simulator's copy of a
+    server for a live migration, all copies for the drain, and boots of the same servers for the evacuation. No time
+    budget; servers, guests, claims and sums must agree.
     """
 
     ARGUMENTS = (
@@ -48,7 +48,7 @@ class MovesBenchmark(ClusterBenchmark):
             run = MovesRun(session, hosts, args, metrics_port)
             run.boot([hosts.drained])
             yield from drain_rows(bus, args, run.drain())
-            # Only now, so that no server of the drained host is on a host that is lost.
+            # Start these hosts only now, so that no server of the drained host moves to a host that is lost.
             private_cluster.start_agent(LOST, hosts.lost_hosts)
             wait_for_nodes(session, len(hosts.names))
             boots = run.boot(hosts.lost_hosts)
@@ -66,10 +66,10 @@ class MovesBenchmark(ClusterBenchmark):
 
 
 def copy_seconds(memory_mb: int) -> float:
-    """Return the seconds of the simulator's copy of a server: the floor of its live migration."""
+    """Return the seconds of the simulator's copy of a server, the least time of a live migration."""
     floor = SimulatedCopy(
         memory_mb=memory_mb,
-        disk_mb=0,  # the storage is shared
+        disk_mb=0,
         copy_rate=COPY_RATE,
         dirty_rate=DIRTY_RATE,
         downtime_ms=round(1000 * DOWNTIME_SECONDS),
@@ -81,7 +81,7 @@ def copy_seconds(memory_mb: int) -> float:
 
 def drain_rows(bus: str, args: argparse.Namespace, drain: PhaseTimes) -> Iterator[ResultRow]:
     copy_s = copy_seconds(args.memory)
-    copies_s = -(-args.servers // args.parallel) * copy_s  # in turns: the floor of a drain
+    copies_s = -(-args.servers // args.parallel) * copy_s  # least time of a drain: rounds of parallel copies
     yield ResultRow(
         f"a live migration beside its copy, {bus}",
         drain.p50_s / copy_s,
@@ -95,7 +95,6 @@ def drain_rows(bus: str, args: argparse.Namespace, drain: PhaseTimes) -> Iterato
 def evacuation_rows(
     bus: str, args: argparse.Namespace, boots: PhaseTimes, evacuation: PhaseTimes
 ) -> Iterator[ResultRow]:
-    """Yield the rows of an evacuation beside the boots of the same servers."""
     yield ResultRow(
         f"an evacuation beside a boot, {bus}",
         evacuation.p50_s / boots.p50_s,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators' commands, executed in this process: starting them would take longer than many moves."""
+"""Operators' commands in this process, because starting ``gantt`` takes longer than many moves."""
 
 import argparse
 import io
@@ -21,7 +21,7 @@ AUDIT_PAUSE = "1"  # seconds between the two readings of an audit
 
 
 class LabOperator:
-    """Application of the commands of ``gantt``, which share a session; sentences name what is left."""
+    """Session that runs commands of ``gantt``; returned sentences say what a command left undone."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -37,8 +37,6 @@ class LabOperator:
         return _sentences(self._execute(EvacuateHost, host))
 
     def fence(self, host: str) -> None:
-        """Fence a host as soon as it counts as down; raises CommandFailed after FENCE_SECONDS."""
-
         def is_fenced() -> bool:
             try:
                 self._execute(FenceHost, host, "--yes")
@@ -50,7 +48,7 @@ class LabOperator:
             raise CommandFailed(f"Host {host} still counts as up after {FENCE_SECONDS:g} s")
 
     def audit(self) -> list[str]:
-        """Return a sentence for each difference that outlasts the agents' cleanup."""
+        """Return one sentence per difference that outlasts the agents' cleanup."""
         rows: list[Any] = []
 
         def agree() -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Phases of lab.sh moves: boots, drains, evacuations and their verification."""
+"""Phases of lab.sh moves: boots, drain, evacuation and verification."""
 
 import argparse
 import time
@@ -26,15 +26,15 @@ from rpcapi.resources.names import host_of
 
 COPY_RATE, DIRTY_RATE = 1000.0, 100.0  # MiB per second
 DOWNTIME_SECONDS = 0.5
-DOWN_SECONDS = 20.0  # not sooner, because the machine may be slow
+DOWN_SECONDS = 20.0  # high, because the machine may be slow
 BOOT_SECONDS = 300.0
-LOST = "lost"  # the daemon of the hosts that are lost
+LOST = "lost"  # name of the daemon that serves the lost hosts
 # Every server fits on every host.
 CAPACITY = {"vcpus": 1024, "memory_mb": 1 << 23, "disk_gb": 100_000}
-DRAIN, EVACUATION = "live-migration", "evacuation"  # kinds of migrations
+DRAIN, EVACUATION = "live-migration", "evacuation"
 COMPLETED = "completed"
 
-# The scheduler's work by the metrics that count it: ranked requests, claims made, and verbs for one claim each.
+# Metrics of the scheduler's work: ranked requests, claims made, and verbs for one claim each.
 WORK = {
     "decisions": ("gantt_scheduler_decision_seconds_count", "gantt_scheduler_batched_requests_total"),
     "claims": ("gantt_scheduler_instances_placed_total",),
@@ -44,13 +44,12 @@ WORK = {
 
 @dataclass(frozen=True, slots=True)
 class MovedHosts:
-    """One host is drained; ``count`` hosts are lost; as many others take the servers of all."""
+    """Hosts of the run: one to drain, ``count`` to lose, and ``count`` others that take all servers."""
 
     count: int
 
     @property
     def names(self) -> list[str]:
-        """All service hosts, as a cluster of this size names them."""
         total = 1 + 2 * self.count
         width = len(str(total - 1))
         return [f"compute{number:0{width}d}" for number in range(total)]
@@ -69,7 +68,7 @@ class MovedHosts:
 
 
 def count_work(page: str) -> dict[str, float]:
-    """Return the sums of WORK in a page of Prometheus's text format; a missing metric counts 0."""
+    """Sum the metrics of WORK in a page of Prometheus' text format; a missing metric counts 0."""
     sums: defaultdict[str, float] = defaultdict(float)
     for family in text_string_to_metric_families(page):
         for sample in family.samples:
@@ -79,20 +78,18 @@ def count_work(page: str) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class PhaseTimes:
-    """Seconds that the caller sees, durations by the records, and the scheduler's work."""
+    """Caller's seconds, the servers' durations by their records, and the scheduler's work."""
 
     seconds: float
     durations: Times
-    work: Mapping[str, float]  # by the names of WORK
+    work: Mapping[str, float]
 
     @property
     def count(self) -> int:
-        """Servers that arrived."""
         return len(self.durations.seconds)
 
     @property
     def p50_s(self) -> float:
-        """Median in seconds, 0 if no server arrived."""
         return self.durations.p50_us / 1e6 if self.count else 0.0
 
     def percentiles(self, prefix: str = "") -> dict[str, float]:
@@ -102,19 +99,18 @@ class PhaseTimes:
 
 
 class MovesRun:
-    """The phases in a running cluster, whose scheduler serves metrics at a loopback port."""
+    """Phases in a running cluster whose scheduler serves metrics at a loopback port."""
 
     def __init__(self, session: Session, hosts: MovedHosts, args: argparse.Namespace, metrics_port: int) -> None:
         self.session = session
         self.hosts = hosts
         self.operator = LabOperator(session)
         self.uuids: list[str] = []
-        self.left: list[str] = []  # one sentence for each server that a command could not move
+        self.left: list[str] = []  # one sentence per server that a command could not move
         self._args = args
         self._metrics_port = metrics_port
 
     def boot(self, hosts: Sequence[str]) -> PhaseTimes:
-        """Boot the servers of these hosts, in requests for one host each, and wait for them."""
         before = self._count()
         booted_uuids: list[str] = []
         resources = {"VCPU": 1, "MEMORY_MB": self._args.memory, "DISK_GB": 1}
@@ -125,7 +121,7 @@ class MovesRun:
                 booted_uuids += servers
         self.uuids += booted_uuids
         records = finished_servers(self.session, booted_uuids, BOOT_SECONDS)
-        # By the records: the caller's pauses would be a large part of the time.
+        # Use the records' times: the caller's polling would be a large part of its own.
         return PhaseTimes(record_span(records), record_times(records), self._work_since(before))
 
     def drain(self) -> PhaseTimes:
@@ -151,7 +147,6 @@ class MovesRun:
         return {name: count - before[name] for name, count in self._count().items()}
 
     def verify(self, state_folders: Sequence[Path]) -> tuple[exercise.ExerciseResult, list[str]]:
-        """Return the servers with their claims, and a sentence for each fault."""
         differences = self.operator.audit()
         records = waiting.fetch_instances(self.session, self.uuids)
         result = exercise.inspect_servers(self.session, records)
@@ -169,7 +164,6 @@ class MovesRun:
 
 
 def request_sizes(servers: int, per_request: int) -> list[int]:
-    """Return the number of servers of each request for one host."""
     return [min(per_request, servers - first) for first in range(0, servers, per_request)]
 
 
@@ -180,7 +174,7 @@ def misplaced(records: Sequence[Any], hosts: Sequence[str]) -> Iterator[str]:
 
 
 def guest_faults(records: Sequence[Any], guests: Sequence[GuestFile]) -> Iterator[str]:
-    """Yield a sentence for each server without exactly one running guest on its recorded host, and for other guests."""
+    """Yield a sentence for each server unless it has exactly one guest, which runs on its recorded host."""
     guest_names: dict[str, list[str]] = {record.uuid: [] for record in records}
     for guest in guests:
         guest_names.setdefault(guest.uuid, []).append(guest.name if guest.is_running else f"{guest.name}, off")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh rpc."""
+"""Benchmark of calls over the bus: ``lab.sh rpc``."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One client of a measurement, on native threads as a user of the client library."""
+"""Client of a measurement, on native threads like a user of the client library."""
 
 import time
 import uuid
@@ -34,11 +34,7 @@ class MeasuringCaller:
         self._random = np.random.default_rng(number)
 
     def call_for(self, size: int, seconds: float, per_second: float | None = None) -> ClientCalls:
-        """Make calls for ``seconds`` and finish the last one; raises CommandFailed if a call fails.
-
-        Each follows the last answer. With ``per_second`` calls arrive at random and last from their arrival; they are
-        served one by one.
-        """
+        """Make calls for ``seconds``, back to back or at random arrivals. Raises CommandFailed if a call fails."""
         call: Callable[[], bool] = self._call_echo if size == ECHO else lambda: self._select(size)
         ends, durations, refusals = [], [], 0
         began = time.monotonic()
@@ -54,7 +50,7 @@ class MeasuringCaller:
         return ClientCalls(began, np.array(ends), np.array(durations), refusals)
 
     def _at_random(self, began: float, seconds: float, per_second: float) -> Iterator[float]:
-        """Yield the arrivals of a Poisson process, at least one, as soon as each can be served."""
+        """Yield the arrivals of a Poisson process, at least one, each when it can be served."""
         count = max(1, self._random.poisson(seconds * per_second))
         for arrival in began + np.sort(self._random.uniform(0, seconds, count)):
             time.sleep(max(0.0, arrival - time.monotonic()))
@@ -81,7 +77,7 @@ class MeasuringCaller:
 
 
 def _back_to_back(end: float) -> Iterator[float]:
-    """Yield the present time until ``end``, at least once."""
+    """Yield the current time until ``end``, at least once."""
     now = time.monotonic()
     while True:
         yield now

@@ -15,11 +15,11 @@ from devstack.lab.timing import take_turns, without_collection
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 
 KeyT = TypeVar("KeyT")
-ECHO = 0  # instead of a batch size
+ECHO = 0  # takes the place of a batch size
 CALL_SECONDS = 30.0
 
 START_SECONDS = 60.0
-LONGEST_BACKLOG = 4.0  # how much longer calls may take than their arrivals, where these are too many
+LONGEST_BACKLOG = 4.0  # longest time for serving too many arrivals, relative to the time of their arrival
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,7 @@ class ClientCalls:
 
 @dataclass(frozen=True, slots=True)
 class CallTimes:
-    """Durations of all clients' calls in a block or in several, its length, and the CPU time of all processes.
-
-    ``refusals`` are calls that found no host.
-    """
+    """Durations, length and processor time of all clients' calls in blocks; ``refusals`` found no host."""
 
     seconds: np.ndarray
     elapsed: float
@@ -69,7 +66,7 @@ class CallTimes:
 
     @property
     def processor_ms(self) -> float:
-        """CPU milliseconds per call of clients, broker, daemons and store together."""
+        """Processor milliseconds per call of clients, broker, daemons and store together."""
         return 1e3 * self.processor_s / self.calls
 
     def percentile_ms(self, percent: float) -> float:
@@ -88,18 +85,14 @@ Blocks = Mapping[int, Sequence[CallTimes]]  # by batch size; the first block of 
 
 
 class Callers:
-    """The client processes on a bus."""
+    """Client processes on a bus."""
 
     def __init__(self, workers: WorkerProcesses, clients: int) -> None:
         self._workers = workers
         self._clients = clients
 
     def call_for(self, size: int, seconds: float, per_second: float | None = None) -> CallTimes:
-        """Let all clients call for ``seconds``: the echo service, or selections of ``size`` instances.
-
-        With ``per_second`` calls arrive at random, so many a second at all clients. Raises a client's error, or
-        CommandFailed if one died or got no answer.
-        """
+        """Let all clients call for ``seconds``, with ``per_second`` arrivals in total. Raises CommandFailed."""
         rate = None if per_second is None else per_second / self._clients
         before = descendant_cpu_seconds(os.getpid())
         self._workers.send([(size, seconds, rate)] * self._clients)
@@ -109,13 +102,12 @@ class Callers:
     def run_blocks(
         self, sizes: Sequence[int], seconds: float, count: int, *, per_second: float | None = None
     ) -> Blocks:
-        """Return ``count`` alternating blocks of each batch size after a warm-up block, whose claims count too."""
         calls = {size: functools.partial(self.call_for, size, seconds, per_second) for size in sizes}
         return alternate_blocks(calls, count)
 
 
 def alternate_blocks(calls: Mapping[KeyT, Callable[[], CallTimes]], count: int) -> dict[KeyT, list[CallTimes]]:
-    """Return a warm-up block and ``count`` blocks of each kind of calls, which alternate."""
+    """Return a warm-up block and ``count`` alternating blocks of each kind of calls."""
     blocks: dict[KeyT, list[CallTimes]] = {key: [] for key in calls}
     with without_collection():
         for _, key in take_turns(list(calls), count + 1):
@@ -130,7 +122,6 @@ def run_callers(urls: Sequence[str]) -> Iterator[Callers]:
 
 
 def _serve(urls: Sequence[str], pipe: PipeEnd, index: int) -> None:
-    """Make a block of calls per message, in a client process."""
     from rpcapi.daemon import concurrency  # noqa: PLC0415 - must select the executor before other imports
 
     concurrency.configure_executor("threading")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh rpc: cost of select_destinations over the bus, claims included, against an empty call."""
+"""lab.sh rpc: cost of select_destinations over the bus, with claims, against an empty call."""
 
 import argparse
 import contextlib
@@ -21,24 +21,23 @@ from rpcapi.admin.argument import Argument, parse_number
 from scheduler_svc.store.interface import Store
 
 RATE_BUDGET = 0.7  # share of the empty call's rate, for single selections on RabbitMQ
-BATCH_BUDGET, BUDGET_BATCH = 10.0, 100  # placements per second relative to single selections, at this many per call
+BATCH_BUDGET, BUDGET_BATCH = 10.0, 100  # placements per second at this batch size, relative to single selections
 BUDGET_FROM = 10_000
 BLOCKS = 8
-TURNS, TURN_BLOCKS = 8, 2  # of each executor, where several take turns
-MAX_LOAD = 120  # percent; more arrivals than can be served only make a queue
-METRICS = "metrics"  # in place of an executor: the default one, with metrics that are scraped
+TURNS, TURN_BLOCKS = 8, 2  # turns, and blocks per turn, of each of several executors
+MAX_LOAD = 120  # percent; more arrivals would only build a queue
+METRICS = "metrics"  # pseudo-executor: the default one with metrics that are scraped
 EXECUTORS = ("eventlet", "threading", METRICS)
 
 
 class RpcBenchmark(ClusterBenchmark):
     """Time select_destinations over a real bus, claims included, against an empty call on it.
 
-    Runs a private bus and store, gantt-scheduler with its workers as deployed, and an echo daemon with as many workers;
-    each client process sends its next call when the last one is answered. Echo calls and selections alternate.
-    Single selections and echo calls that arrive at random follow, at shares of the saturated rate of selections.
-    Several executors take turns: the daemons run with each of them repeatedly, and the rates of a pair of turns are
-    compared. With --users it times empty calls of agents instead, on a RabbitMQ node with that many users beside one
-    with a single user, and the import of their definitions.
+    Runs a private bus and store, gantt-scheduler with its workers as deployed, and an echo daemon with as many workers.
+    Each client process sends its next call after the last answer; echo calls and selections alternate. Then both arrive
+    at random, at shares of the saturated rate of selections. Several executors take turns, and the rates of pairs of
+    turns are compared. With --users, compares agents' empty calls on RabbitMQ nodes with that many users and with one,
+    and times the import of the users.
     """
 
     DEFAULT_BUS = "both"
@@ -167,7 +166,7 @@ def _comparison_rows(name: str, measured_turns: Mapping[str, Turns], host_count:
 
 
 def account(name: str, blocks: Sequence[Blocks], store: Store, claims_before: int) -> ResultRow:
-    """Return the number of faulty claims: over capacity, in inconsistent sums, or unanswered."""
+    """Return the row of faulty claims: above capacity, in inconsistent sums, or unanswered."""
     sizes_and_blocks = [
         (size, block) for turn_blocks in blocks for size, size_blocks in turn_blocks.items() for block in size_blocks
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The baseline of a call: a daemon like gantt's own whose workers answer an empty call."""
+"""Baseline of a call: a daemon like gantt's own whose workers answer an empty call."""
 
 import sys
 

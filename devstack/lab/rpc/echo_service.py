@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker of the echo service: an oslo.messaging server without any of gantt's code above the bus."""
+"""Worker of the echo service: an oslo.messaging server without code of gantt above the bus."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ class EchoEndpoint:
 
     @messaging.expose
     def echo(self, ctxt: dict[str, Any]) -> None:
-        """Return None."""
+        """Answer with nothing."""
 
 
 class EchoService:
-    """The service of one worker."""
+    """Service of one echo worker."""
 
     def __init__(self, conf: cfg.ConfigOpts, worker_index: int) -> None:
         self._transport = bus.get_transport(conf)
@@ -34,12 +34,11 @@ class EchoService:
         self._server.stop()
 
     def wait(self) -> None:
-        """Wait until all accepted calls are answered."""
         self._server.wait()
         self._transport.cleanup()
 
     def reset(self) -> None:
-        """Do nothing: there is no configuration to reload."""
+        """Do nothing, because there is no configuration to reload."""
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> EchoService:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of executors that take turns on the same servers, and of latency under a random load."""
+"""Rows of executors that take turns on the same servers, and of latency under random load."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -7,26 +7,23 @@ from statistics import median
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc.callers import ECHO, Blocks, CallTimes
 
-EXECUTOR_BUDGET = 0.9  # share of the first executor's rate
-METRICS_BUDGET = 1.03  # processor time with metrics, relative to that without
+EXECUTOR_BUDGET = 0.9
+METRICS_BUDGET = 1.03  # processor time with metrics, relative to the time without them
 PERCENTILES = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9}
 
-# Blocks of one executor's daemons, for each time that they run.
+# Blocks of one executor, one element per run of its daemons.
 Turns = Sequence[Blocks]
 
 
 def statistics(turns: Turns) -> dict[int, CallTimes]:
-    """Return an executor's calls in all its turns, without warm-ups, by batch size."""
+    """Join an executor's calls of all turns, without warm-ups, by batch size."""
     return {size: CallTimes.joined([block for blocks in turns for block in blocks[size][1:]]) for size in turns[0]}
 
 
 def comparison_row(
     name: str, own: Turns, base: Turns, size: int, *, by_cost: bool = False, has_budget: bool = False
 ) -> ResultRow:
-    """Return the median ratio of the pairs of turns: of call rates, or of CPU time per call.
-
-    A turn that is shorter than a tick of the CPU clock has no CPU time.
-    """
+    """Compare pairs of turns by the median ratio of their call rates, or (``by_cost``) processor times per call."""
     pairs = [(statistics([first])[size], statistics([second])[size]) for first, second in zip(own, base, strict=True)]
     rates = [first.per_second / second.per_second for first, second in pairs]
     costs = [first.processor_ms / second.processor_ms for first, second in pairs if second.processor_ms]
@@ -45,10 +42,10 @@ def comparison_row(
 
 
 def load_row(name: str, percent: int, per_second: float, blocks: Blocks) -> ResultRow:
-    """Return the latency of selections that arrive at random, with equally frequent echo calls as its floor.
+    """Return the latency of selections that arrive at random, relative to equally frequent echo calls.
 
-    A client that waits for each answer omits the calls that a stall would have delayed: calls are timed from their
-    arrival in a Poisson process.
+    Calls are timed from their arrival in a Poisson process: a client that waits for each answer would omit the calls
+    that a stall delays.
     """
     measured = statistics([blocks])
     echo, select = measured[ECHO], measured[1]

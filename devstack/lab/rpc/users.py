@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh rpc --users: a RabbitMQ node with the users of many agents beside one with a single one."""
+"""lab.sh rpc --users: a RabbitMQ node with many agents' users compared with a node with a single user."""
 
 import argparse
 import contextlib
@@ -24,26 +24,26 @@ from devstack.servers.rabbitmq import CONFINED_DRIVER, RabbitNode
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration
 
-IMPORT_PART = 1000  # users of one request: the management API limits its size
-IMPORT_SECONDS = 120.0  # limit of a request
+IMPORT_PART = 1000  # users per request, because the management API limits its size
+IMPORT_SECONDS = 120.0
 PASSWORD = "lab"  # noqa: S105 - of all agents of a node that ends with the measurement
 MAX_USERS = 100_000
 
 
 class AgentPasswords(Passwords):
-    """Passwords of a node whose agents all have the same one, without a file for each."""
+    """Passwords of a node whose agents share one password, without a file for each."""
 
     def of(self, user: str) -> str:
         return super().of(user) if user == ADMIN else PASSWORD
 
 
 class AgentsBroker:
-    """A RabbitMQ node with the users of ``users`` agents, and an echo daemon that they may call."""
+    """RabbitMQ node with the users of ``users`` agents, and an echo daemon that they may call."""
 
     def __init__(self, folder: Path, users: int) -> None:
         private_folder(folder)
         self._folder = folder
-        # They may call the echo service besides gantt's own.
+        # These agents may also call the echo service.
         self._agents = [
             replace(agent, calls=(*agent.calls, TOPIC))
             for agent in (rabbit_users.agent(f"host{number}") for number in range(users))
@@ -55,7 +55,6 @@ class AgentsBroker:
         self.memory_mb = 0.0
 
     def start(self, executor: str) -> None:
-        """Start the node, import the users, then start the daemon; raises ServerError or Unavailable."""
         self._node.start()
         url = f"http://{ADMIN}:{self._node.passwords.of(ADMIN)}@{LOOPBACK}:{self._management_port}/{rabbit_users.VHOST}"
         administration, passwords = BrokerAdministration(url), AgentPasswords(self._node.folder)
@@ -68,7 +67,7 @@ class AgentsBroker:
         private_cluster.start_echo(self._echo, self._folder / "echo.conf", self._node.url(), executor, workers=1)
 
     def urls(self, clients: int) -> list[str]:
-        """Return a transport URL for each client, of different agents as far as possible."""
+        """Return one transport URL per client, for different agents as far as possible."""
         names = [self._agents[number % len(self._agents)].name for number in range(clients)]
         address = f"{LOOPBACK}:{self._node.ports.amqp}/{rabbit_users.VHOST}"
         return [f"{CONFINED_DRIVER}://{quote(name, safe='')}:{PASSWORD}@{address}" for name in names]
@@ -84,7 +83,6 @@ class AgentsBroker:
 
 
 def measure(args: argparse.Namespace, blocks: int) -> Iterator[ResultRow]:
-    """Import the users, and call nodes with one user and with all of them in turn."""
     executor = args.executors[0]
     with _running(1, executor) as single, _running(args.users, executor) as all_users, contextlib.ExitStack() as stack:
         callers = [stack.enter_context(run_callers(broker.urls(args.clients))) for broker in (single, all_users)]

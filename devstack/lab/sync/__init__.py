@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh sync."""
+"""Benchmark of replicas that follow a log: ``lab.sh sync``."""

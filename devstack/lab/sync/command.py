@@ -30,7 +30,7 @@ from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 
 STARTS = 3
-ROUNDS = 3  # reports per service host that the paused worker has to catch up with
+ROUNDS = 3  # reports per service host that the paused worker must catch up with
 WAIT_SECONDS = 120.0
 READ_COUNT = 1000  # log entries per read, as in the replica
 
@@ -40,10 +40,10 @@ minutes = parse_number(float, LEAST, 24 * 60)
 
 
 class SyncBenchmark(Benchmark):
-    """Let hosts report each minute and measure when every worker's replica has the changes.
+    """Let hosts report each minute, and measure when every worker's replica has the changes.
 
-    Each worker is a process with a replica of its own; another process sends the reports directly into the store of one
-    private redis-server (everysec). Also measures a worker's start, its memory, and how fast it catches up.
+    Each worker is a process with its own replica; a different process sends the reports directly to the store, one
+    private redis-server (everysec). Also measures a worker's start, its memory and its speed in catching up.
     """
 
     ARGUMENTS = (
@@ -84,7 +84,6 @@ class SyncBenchmark(Benchmark):
 
 
 def _median_start(url: str) -> dict[str, float]:
-    """Start a worker STARTS times, each alone; return the medians of its figures."""
     starts: list[WorkerStart] = []
     for _ in range(STARTS):
         with WorkerProcesses(1, worker_task(url, measure_baseline=True)) as worker:
@@ -132,9 +131,9 @@ def report_delays(sent: Sequence[tuple[int, float]], progress: Sequence[ReplicaP
 def _pause(
     store: RedisStore, url: str, followers: WorkerProcesses, pids: Sequence[int], reporter: WorkerProcesses
 ) -> tuple[ResultRow, list[ReplicaProgress]]:
-    """Pause the first worker while all hosts report changes, and resume it; return its row and all workers."""
+    """Pause the first worker while all hosts report changes, then resume it; return its row and all progress."""
     before = store.snapshot().position
-    os.kill(pids[0], signal.SIGSTOP)  # if the lab ends here, SIGKILL ends the paused worker too
+    os.kill(pids[0], signal.SIGSTOP)  # if the lab ends here, SIGKILL also ends the paused worker
     for _ in range(ROUNDS):
         reporter.send([ScheduledReports(0, load.ALL)])
         (reported,) = reporter.receive(WAIT_SECONDS)
@@ -148,7 +147,6 @@ def _pause(
 
 
 def _bare_read(url: str, position: int) -> float:
-    """Return the seconds to read and decode the log from ``position``."""
     began = time.monotonic()
     with redis.Redis.from_url(url, decode_responses=True) as client:
         key = prefix(PARTITION) + "log"

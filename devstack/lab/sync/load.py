@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated agents: they send reports to the store at a fixed rate, some of which contain changes."""
+"""Simulated agents that send reports to the store at a fixed rate, some of them with changes."""
 
 import contextlib
 import random
@@ -35,19 +35,18 @@ class ReportTimes:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledReports:
-    """Reports of all hosts in turn, each once a minute for ``seconds``; 0: one report each, immediately."""
+    """Reports of all hosts, one per host and minute for ``seconds``; with 0 one report each, immediately."""
 
     seconds: float
-    share: float  # share of the nodes that change
+    share: float
 
 
 def spread(per_host: int, nodes: Nodes) -> dict[str, dict[str, Any]]:
-    """Return the nodes renamed so that each service host has ``per_host`` of them."""
     return {f"host{number // per_host}/node{number % per_host}": nodes[name] for number, name in enumerate(nodes)}
 
 
 class ReportingAgents:
-    """Senders of incremental reports for every service host, after its full report."""
+    """Senders of one full report per service host, then of incremental reports."""
 
     def __init__(self, store: RedisStore, nodes: Nodes) -> None:
         self._store = store
@@ -57,7 +56,6 @@ class ReportingAgents:
         self._chance = random.Random(SEED)
 
     def send(self, plan: ScheduledReports, on_change: Callable[[], None]) -> ReportTimes:
-        """Send the planned reports; ``on_change`` is called after each report with a change."""
         hosts = list(self._by_host)
         every = MINUTE / len(hosts) if plan.seconds else 0.0
         rounds = max(1, round(plan.seconds / every)) if plan.seconds else len(hosts)
@@ -79,7 +77,6 @@ class ReportingAgents:
         return ReportTimes(sent_reports, position, rounds, max(0.0, late_s))
 
     def _changes(self, host: str, share: float) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield changed nodes: they reserve a different amount of memory."""
         for name, node in self._by_host[host].items():
             if self._chance.random() < share:
                 inventories = node["inventories"]
@@ -101,7 +98,7 @@ class ReportingAgents:
 
 
 def send_reports(url: str, nodes: Nodes, pipe: PipeEnd, index: int) -> None:
-    """Receive ScheduledReports, and answer each with ReportTimes: the reporting process."""
+    """Answer each received ScheduledReports with ReportTimes, in the reporting process."""
     with (
         open_store(url) as store,
         redis.Redis.from_url(url, decode_responses=True) as client,
@@ -117,7 +114,7 @@ def send_reports(url: str, nodes: Nodes, pipe: PipeEnd, index: int) -> None:
 
 
 def follow_bare(url: str, pipe: PipeEnd, index: int) -> None:
-    """Follow a stream of sending times, and answer with the delays in seconds: the baseline's process."""
+    """Follow a stream of sending times, and answer with the delays in seconds, in the baseline's process."""
     delays: list[float] = []
     after = "0"
     with redis.Redis.from_url(url, decode_responses=True) as client, contextlib.suppress(EOFError):

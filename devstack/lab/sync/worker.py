@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Process that keeps a replica, like a scheduler worker, and records when it reached which log position."""
+"""Process that keeps a replica, like a scheduler worker, and records when it reached each log position."""
 
 import contextlib
 import functools
@@ -23,16 +23,13 @@ from scheduler_svc.store.redis.keys import prefix
 
 PARTITION = "sync"
 LOG_LENGTH = 1_000_000  # nothing is trimmed during the measurement
-POLL_SECONDS = 0.05  # how often a process that waits for the log checks its pipe
+POLL_SECONDS = 0.05  # seconds between checks of the pipe while waiting for the log
 HASHES = ("providers", "used", "services", "alive", "opened")  # read by a snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerStart:
-    """Seconds of a worker's start, its load and the load's baseline, and its memory in kB.
-
-    ``processor_s`` is the CPU time until then, which other load changes least.
-    """
+    """Seconds of a worker's start, its load and the load's baseline, CPU time until then, and memory in kB."""
 
     pid: int
     process_s: float
@@ -57,12 +54,11 @@ def open_store(url: str) -> contextlib.AbstractContextManager[RedisStore]:
 
 
 def worker_task(url: str, *, measure_baseline: bool = False) -> Callable[[PipeEnd, int], None]:
-    """Return the task of workers that start now, and optionally measure the load's baseline."""
+    """Return the task of workers that start now; ``measure_baseline`` also times a bare load."""
     return functools.partial(_work, url, time.monotonic(), measure_baseline)
 
 
 def _work(url: str, born: float, measure_baseline: bool, pipe: PipeEnd, index: int) -> None:
-    """Send the start's times, follow the log, and send the progress on request."""
     with open_store(url) as store:
         replica = Replica(store)
         gc.collect()
@@ -81,7 +77,7 @@ def _work(url: str, born: float, measure_baseline: bool, pipe: PipeEnd, index: i
 
 
 def _follow(replica: Replica, pipe: PipeEnd) -> None:
-    """Record each advance; answer a received position when it is reached; end when the pipe is closed."""
+    """Record each advance, and answer a received position when it is reached, until the pipe is closed."""
     moments: list[tuple[int, float]] = []
     position = replica.log_position.position
     target: int | None = None
@@ -97,7 +93,6 @@ def _follow(replica: Replica, pipe: PipeEnd) -> None:
 
 
 def _bare_load(url: str) -> float:
-    """Return the seconds to read and decode a snapshot's hashes without building a table."""
     began = time.monotonic()
     with redis.Redis.from_url(url, decode_responses=True) as client:
         for word in HASHES:
@@ -108,7 +103,7 @@ def _bare_load(url: str) -> float:
 
 def digest(table: HostTable) -> str:
     """Return a digest that is equal for tables with equal contents in any order."""
-    with table.reading():  # a follower may apply further entries at the same time
+    with table.reading():  # a follower may apply entries concurrently
         return _digest(table)
 
 
