@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running gantt on one machine: the servers it needs, a whole cluster, and a workload for it."""
+"""Development clusters of gantt on one machine: servers, daemons and a workload."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cleaning up a cluster whose run folder has no readable record."""
+"""Cleanup of a run folder whose cluster record cannot be read."""
 
 from devstack.deploy.users.errors import FolderUnusable
 from devstack.layout import Layout
@@ -9,11 +9,7 @@ STOP_SECONDS = 45.0
 
 
 def clear(layout: Layout) -> list[str]:
-    """Stop the processes in the pid files, daemons before servers, and remove the folder; return the stopped names.
-
-    Raises FolderUnusable, changing nothing, if others own the folder or it contains files that no cluster creates:
-    then the unreadable record may belong to another program.
-    """
+    """Stop all processes with pid files, and remove the folder. Raises FolderUnusable if it contains foreign files."""
     if not layout.present:
         return []
     foreign = layout.foreign_files()

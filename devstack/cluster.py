@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole cluster as separate processes in one run folder: its servers and its daemons."""
+"""Development cluster: its servers and daemons as separate processes in one run folder."""
 
 import os
 import sys
@@ -26,16 +26,13 @@ INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "EVENTLET
 
 
 class DevstackCluster:
-    """Starts, finds and stops the processes of one run folder; `overrides` adds options to a daemon's configuration.
-
-    ``overrides`` maps a daemon's name to {group: {option: value}}.
-    """
+    """Cluster of one run folder; ``overrides`` adds options per daemon: {name: {group: {option: value}}}."""
 
     def __init__(self, folder: Path, size: ClusterSize, overrides: Mapping[str, confs.Groups] | None = None) -> None:
         self.layout = Layout(folder)
         self.size = _with_ports(size)
         self.overrides = dict(overrides or {})
-        # The command of each daemon and its additional environment variables; tests may replace them.
+        # Command and additional environment variables of each daemon; tests may replace them.
         self.commands = {name: _command(name) for name in size.daemons}
         self.environment: dict[str, dict[str, str]] = {name: {} for name in size.daemons}
         self.rabbit: RabbitNode | None = None
@@ -57,7 +54,7 @@ class DevstackCluster:
 
     @classmethod
     def find(cls, folder: Path) -> "DevstackCluster | None":
-        """Return the cluster recorded in ``folder``, or None; raises ClusterRecordBroken or another DevstackError."""
+        """Return the cluster recorded in ``folder``, or None. Raises ClusterRecordBroken or FolderUnusable."""
         layout = Layout(folder)
         record = layout.cluster_record
         if record is None:
@@ -70,36 +67,31 @@ class DevstackCluster:
 
     @property
     def running(self) -> list[str]:
-        """Names of the running processes."""
         return [name for name, up in self._up().items() if up]
 
     @property
     def missing(self) -> list[str]:
-        """Names of the processes that are not running but should be."""
+        """Names of the processes that should run but do not."""
         return [name for name, up in self._up().items() if not up]
 
     @property
     def placement_url(self) -> str | None:
-        """The URL of Placement's HTTP API, None if the cluster does not serve it."""
         return None if self.size.placement_port is None else f"http://{LOOPBACK}:{self.size.placement_port}"
 
     @property
     def dashboard_url(self) -> str | None:
-        """The URL of the dashboard, None if the cluster does not serve it."""
         return None if self.size.dashboard_port is None else f"http://{LOOPBACK}:{self.size.dashboard_port}"
 
     @property
     def dashboard_token(self) -> str:
-        """The token that opens the dashboard."""
         return Passwords(self.layout.etc).of(DASHBOARD)
 
     @property
     def client_conf(self) -> Path:
-        """The configuration file for operators' commands against this cluster."""
         return self.layout.conf(CLIENT)
 
     def start(self) -> None:
-        """Start everything. On DevstackError nothing is left running, and the run folder is removed."""
+        """Start servers and daemons. On an error, stop them, remove the run folder and raise DevstackError."""
         if self.layout.present and any(self.layout.folder.iterdir()):
             raise ServerError(
                 f"The run folder {self.layout.folder} is not empty and contains no gantt cluster. "
@@ -120,13 +112,12 @@ class DevstackCluster:
             raise
 
     def start_servers(self) -> None:
-        """Start the bus and the store."""
         for server in (self.rabbit, self.bus, self.store):
             if server is not None:
                 server.start()
 
     def write_confs(self) -> None:
-        """Write each service's configuration file, with only that service's own passwords."""
+        """Write one configuration file per service, with only this service's passwords."""
         for name in (*self.daemons, CLIENT):
             groups = confs.render(name, self.size, self.layout, self._urls(name))
             merged = confs.merge(groups, self.overrides.get(name, {}))
@@ -135,20 +126,19 @@ class DevstackCluster:
             write_private(self.layout.prometheus_conf, prometheus.configuration(self.size.metrics_ports))
 
     def start_daemon(self, name: str) -> None:
-        """Start one daemon; it waits for its servers by itself."""
         command = [*self.commands[name], "--config-file", str(self.layout.conf(name))]
         env = {**inherited_environment(), **self.environment[name]}
         self.daemons[name].spawn(command, env, self.layout.folder)
 
     def stop(self) -> None:
-        """Stop all processes: the daemons in parallel, then the servers; does nothing if none runs."""
+        """Stop the daemons in parallel, then the servers. Without effect if none runs."""
         stop_together(list(self.daemons.values()), STOP_SECONDS)
         for server in (self.store, self.bus, self.rabbit):
             if server is not None:
                 server.stop()
 
     def destroy(self) -> None:
-        """Stop all processes and remove the run folder; raises FolderUnusable, changing nothing, in others' folders."""
+        """Stop all processes and remove the run folder. Raises FolderUnusable and changes nothing if others own it."""
         if not self.layout.present:
             return
         self.stop()
@@ -178,7 +168,7 @@ class DevstackCluster:
         user = BUS_USERS.get(name, name)
         bus: str | None = None
         if name == PLACEMENT:
-            pass  # it uses no bus
+            pass
         elif self.rabbit is not None:
             bus = self.rabbit.url(user)
         else:
@@ -197,7 +187,6 @@ def inherited_environment() -> dict[str, str]:
 
 
 def _with_ports(size: ClusterSize) -> ClusterSize:
-    """Return the size with a free port wherever any would do."""
     if size.placement_port == 0:
         size = replace(size, placement_port=free_port())
     if size.dashboard_port == 0:

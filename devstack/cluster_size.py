@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size of a cluster, and which servers it runs on."""
+"""Size of a development cluster, and the servers that provide its bus and store."""
 
 import os
 from collections.abc import Mapping
@@ -11,12 +11,11 @@ from rpcapi.daemon.options import DEFAULT_EXECUTOR
 
 
 def default_executor() -> str:
-    """Return the executor in GANTT_EXECUTOR, or the daemons' default."""
     return os.environ.get("GANTT_EXECUTOR") or DEFAULT_EXECUTOR
 
 
 class Mode(StrEnum):
-    """Which servers provide the bus and the store."""
+    """Servers of the bus and the store."""
 
     EMBEDDED = "embedded"  # two small Redis servers, on Unix sockets only
     STANDARD = "standard"  # RabbitMQ and Redis from the distribution's packages, on loopback ports
@@ -24,13 +23,11 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class ClusterSize:
-    """Size of a cluster and activity of its simulated nodes; port 0 means any free port.
+    """Size of a cluster and activity of its simulated nodes.
 
-    ``report_interval`` is in seconds; ``churn`` is the share of nodes, from 0 to 1, that change in each interval.
-    ``pools`` and ``networks`` are the numbers of storage pools and physical networks of the simulated services.
-    ``placement_port`` and ``dashboard_port`` are the ports of Placement's HTTP API and of the dashboard; None: the
-    cluster has none. With ``metrics`` the daemons
-    export their metrics, on ``metrics_ports``; free ones are chosen for those that it lacks.
+    Port 0 means any free port, None no such server. ``report_interval`` is in seconds. ``churn`` is the share of nodes
+    (0 to 1) that change per interval. ``pools`` and ``networks`` count simulated storage pools and physical networks.
+    With ``metrics``, exporters without an entry in ``metrics_ports`` get free ports.
     """
 
     mode: Mode = Mode.EMBEDDED
@@ -52,7 +49,6 @@ class ClusterSize:
 
     @property
     def daemons(self) -> tuple[str, ...]:
-        """Names of the daemon processes."""
         simulated = {"volume": self.pools, "network": self.networks, PUBLISHER: self.pools or self.networks}
         optional = [name for name, count in simulated.items() if count]
         served = {PLACEMENT: self.placement_port, DASHBOARD: self.dashboard_port}
@@ -60,10 +56,9 @@ class ClusterSize:
 
     @property
     def exporters(self) -> tuple[str, ...]:
-        """Names of the daemons that export metrics: the publisher stands for programs that are not gantt's."""
+        """Names of the daemons that export metrics: all but the publisher, which is not part of gantt."""
         return tuple(name for name in self.daemons if name != PUBLISHER) if self.metrics else ()
 
     @property
     def nodes(self) -> int:
-        """Number of nodes that the agents simulate."""
         return self.computes * self.nodes_per_host

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of stack.sh; only standard library, so that the script can check it before it installs anything."""
+"""Options of stack.sh. Standard library only: stack.sh checks them before it installs anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ MOST_NODES = 100_000
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options; exits with 0 after printing the help, with 2 after reporting an invalid option."""
     parser = _parser()
     options = parser.parse_args(argv)
     nodes = options.computes * options.nodes
@@ -62,7 +61,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def positive(text: str) -> int:
-    """Return the whole number from 1 to 100,000; for argparse."""
     return _whole(text, 1, 100_000, f"{text!r} is not a whole number between 1 and 100000")
 
 
@@ -93,7 +91,7 @@ def _port(text: str) -> int:
 
 
 def _whole(text: str, least: int, most: int, message: str) -> int:
-    # Not int() alone: it accepts 1_0 and non-ASCII digits, and argparse's message would name this function.
+    # int() alone accepts 1_0 and non-ASCII digits, and argparse's message about its error would name this function.
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
         raise argparse.ArgumentTypeError(message)
     return int(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration files of a cluster's services, generated from its size."""
+"""Configuration files of a cluster's services, generated from the cluster's size."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Groups = Mapping[str, Mapping[str, object]]
 PARTITION = "default"
 WITH_REPLICA = ("scheduler", PLACEMENT)  # daemons whose workers follow the store's log
 
-# A host counts as down after this many missed reports, but not before this many seconds.
+# A host counts as down after this many missed reports and at least this many seconds.
 MISSED_REPORTS = 3
 DOWN_SECONDS = 60.0
 
-# Three node shapes, as in a cloud that grew: most are small, some have much memory, a few are fast.
+# Node shapes of a cloud that grew: most nodes are small, some have much memory, a few are fast.
 NODE_SHAPES: Groups = {
     "shape:small": {"share": 6, "vcpus": 16, "memory_mb": 65536, "disk_gb": 800, "cpu_allocation_ratio": 4.0},
     "shape:memory": {
@@ -42,11 +42,11 @@ NODE_SHAPES: Groups = {
 RACKS = 2
 PLACEMENT_WORKERS = 2
 
-# Traits of a network provider: hosts on the network share its bandwidth, for normal interfaces.
+# Traits of a network provider: it shares bandwidth for normal interfaces with the hosts on the network.
 BANDWIDTH = ("MISC_SHARES_VIA_AGGREGATE", "CUSTOM_VNIC_TYPE_NORMAL")
 PHYSNET = "CUSTOM_PHYSNET_PHYSNET"
 
-# A node of each other simulated service: a storage pool shared by hosts, a network with its bandwidth.
+# One node per simulated service: a storage pool that hosts share, a network with bandwidth.
 SIMULATED_SERVICES: Groups = {
     "volume": {
         "kind": "volume",
@@ -67,10 +67,7 @@ SIMULATED_SERVICES: Groups = {
 
 @dataclass(frozen=True, slots=True)
 class ServiceUrls:
-    """URLs of a service's bus and store, if it uses them; they contain passwords.
-
-    ``stamp_key`` is the schedulers', ``token`` what opens the dashboard.
-    """
+    """Secrets of one service: URLs with passwords, the schedulers' ``stamp_key``, the dashboard's ``token``."""
 
     bus: str | None
     store: str | None = None
@@ -79,10 +76,9 @@ class ServiceUrls:
 
 
 def _shapes(name: str, count: int) -> Groups:
-    """Return the node shapes of a simulated service: network number N is physical network N."""
     if name == "volume":
         return {"shape:volume": SIMULATED_SERVICES[name]}
-    # Shapes with equal shares are assigned in the order of their names, host by host.
+    # Shapes with equal shares are assigned to hosts in the order of the shapes' names.
     return {
         f"shape:network{number:03d}": {
             **SIMULATED_SERVICES[name],
@@ -93,7 +89,6 @@ def _shapes(name: str, count: int) -> Groups:
 
 
 def render(name: str, size: ClusterSize, layout: Layout, urls: ServiceUrls) -> Groups:
-    """Return the option groups of one service's configuration file."""
     groups = _service(name, size, layout, urls)
     port = size.metrics_ports.get(name)
     return groups if port is None else {**groups, "metrics": {"listen": f"{LOOPBACK}:{port}"}}
@@ -107,7 +102,7 @@ def _service(name: str, size: ClusterSize, layout: Layout, urls: ServiceUrls) ->
         "rpc": {"partition": PARTITION},
     }
     if name in ("scheduler", "conductor"):
-        # One broker's user stands for all simulated hosts.
+        # All simulated hosts share one broker user.
         base["rpc"] = {"partition": PARTITION, "shared_agent_hosts": ",".join(_agent_hosts(size))}
     if name == "client":
         base["DEFAULT"] = {"transport_url": urls.bus}
@@ -150,7 +145,7 @@ def _service(name: str, size: ClusterSize, layout: Layout, urls: ServiceUrls) ->
                 "state_path": layout.state / "compute",
                 "locations": ",".join(f"rack{number}" for number in range(RACKS)),
             },
-            # Every change also changes memory: default filters read no metric, and unread values are not sent.
+            # Each change also changes memory: default filters read no metric, and agents send only what is read.
             "simulator": {"seed": size.seed, "churn": size.churn, "external_use_rate": 1.0},
             **NODE_SHAPES,
         }
@@ -158,7 +153,7 @@ def _service(name: str, size: ClusterSize, layout: Layout, urls: ServiceUrls) ->
 
 
 def _placement(size: ClusterSize, urls: ServiceUrls) -> Groups:
-    """Return the option groups of Placement's HTTP API, which this machine's users reach with any token."""
+    """Return the options of gantt-placement. It accepts any token, because only this machine's users reach it."""
     return {
         "rpc": {"partition": PARTITION},
         "store": {"url": urls.store, "durability": _durability(size)},
@@ -168,7 +163,6 @@ def _placement(size: ClusterSize, urls: ServiceUrls) -> Groups:
 
 
 def _agent_hosts(size: ClusterSize) -> list[str]:
-    """Return patterns of all service hosts of the cluster."""
     services = {"volume": size.pools, "network": size.networks}
     return [_hosts(size.computes), *(f"{name}[0-{count - 1}]" for name, count in services.items() if count)]
 
@@ -183,16 +177,14 @@ def _durability(size: ClusterSize) -> str:
 
 
 def merge(groups: Groups, more: Groups) -> Groups:
-    """Return ``groups`` updated with the options of ``more``."""
     return {group: {**groups.get(group, {}), **more.get(group, {})} for group in {**groups, **more}}
 
 
 def text(groups: Groups) -> str:
-    """Return the groups as the text of an oslo.config file."""
     lines: list[str] = []
     for group, options in groups.items():
         lines.append(f"[{group}]")
-        # oslo.config expands $names: a generated password may contain one.
+        # Escape $, which a generated password may contain: oslo.config expands $names.
         lines += [f"{key} = {str(value).replace('$', '$$')}" for key, value in options.items()]
         lines.append("")
     return "\n".join(lines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots servers through the conductor and inspects the result, to check a cluster by using it."""
+"""Exercise of a cluster: boots servers through the conductor and checks the result."""
 
 import collections
 import time
@@ -19,7 +19,7 @@ from rpcapi.resources.claims import MAX_INSTANCES, ClaimState
 from rpcapi.resources.names import host_of
 
 POLL = 0.2
-# Timeouts of the calls that detect a scheduler's start: a call sent too early is lost and waits for its whole timeout.
+# Timeouts of the calls that detect a started scheduler: a call sent too early is lost and waits for its timeout.
 PROBE_SECONDS = 0.5
 PROBE_SECONDS_MAX = 8.0
 NO_ANSWER = (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed)
@@ -28,7 +28,7 @@ FINAL_STATUSES = ("ACTIVE", "ERROR")
 
 @dataclass
 class ExerciseResult:
-    """The booted servers: their records, their claims, and the verification of the store."""
+    """Booted servers with their claims, and the verification of the store."""
 
     instances: list[objects.Instance]
     claims: list[dict[str, Any]] = field(default_factory=list)
@@ -36,12 +36,10 @@ class ExerciseResult:
 
     @property
     def by_status(self) -> collections.Counter[str]:
-        """Number of servers by status."""
         return collections.Counter(instance.status for instance in self.instances)
 
     @property
     def unclaimed_uuids(self) -> list[str]:
-        """Uuids of ACTIVE servers without a confirmed claim on their host."""
         confirmed = {
             (claim["consumer"], claim["host"]) for claim in self.claims if claim["state"] == ClaimState.CONFIRMED
         }
@@ -50,13 +48,13 @@ class ExerciseResult:
 
     @property
     def ok(self) -> bool:
-        """Whether every server is ACTIVE under a confirmed claim and all sums are consistent."""
+        """Whether every server is ACTIVE under a confirmed claim and the store's sums are consistent."""
         all_active = self.by_status["ACTIVE"] == len(self.instances)
         return all_active and not self.unclaimed_uuids and self.verify is not None and self.verify.clean
 
 
 def open_nodes(session: Session) -> int:
-    """Return the number of nodes that have reported and accept claims: their host was audited in this epoch."""
+    """Return how many nodes accept claims: they have reported, and their host was audited in this epoch."""
     services = session.list_all(session.scheduler.list_host_state, "states", "service")
     opened = {state.name for state in services if state.document.get("audited")}
     nodes = session.list_all(session.scheduler.list_host_state, "states", "compute")
@@ -64,7 +62,6 @@ def open_nodes(session: Session) -> int:
 
 
 def wait_for_pools_and_networks(session: Session, pools: int, networks: int, seconds: float) -> None:
-    """Wait until the pools and networks and their hosts are published; raises TimeoutError."""
     deadline = time.monotonic() + seconds
     while True:
         counts = {space: _count(session, space) for space in ("volume", "aggregate", "network")}
@@ -81,12 +78,10 @@ def _count(session: Session, namespace: str) -> int:
 
 
 def _is_host(document: Mapping[str, Any]) -> bool:
-    """Return whether the provider is a node for servers: neither a pool or network, nor a child provider."""
     return document.get("parent") is None and document.get("kind", "compute") == "compute"
 
 
 def wait_for_nodes(session: Session, nodes: int, seconds: float, progress: Callable[[int], None]) -> None:
-    """Wait until ``nodes`` nodes accept claims; raises TimeoutError with the number that do."""
     deadline = time.monotonic() + seconds
     _wait_for_scheduler(session, deadline)
     open_count = 0
@@ -95,10 +90,10 @@ def wait_for_nodes(session: Session, nodes: int, seconds: float, progress: Calla
         pause = POLL
         try:
             open_count = open_nodes(session)
-            # With thousands of nodes a query takes long and slows down their start.
+            # With thousands of nodes a query is slow, and slows down their start.
             pause = max(POLL, 2 * (time.monotonic() - started_at))
         except NO_ANSWER:
-            open_count = 0  # the services are still starting
+            open_count = 0
         progress(open_count)
         if open_count < nodes and time.monotonic() > deadline:
             raise TimeoutError(
@@ -108,7 +103,6 @@ def wait_for_nodes(session: Session, nodes: int, seconds: float, progress: Calla
 
 
 def wait_for_placement(url: str, seconds: float) -> None:
-    """Wait until Placement's HTTP API answers; raises TimeoutError."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -121,7 +115,6 @@ def wait_for_placement(url: str, seconds: float) -> None:
 
 
 def _wait_for_scheduler(session: Session, deadline: float) -> None:
-    """Wait until a scheduler answers, or until the deadline."""
     timeout = PROBE_SECONDS
     while time.monotonic() < deadline:
         try:
@@ -133,7 +126,7 @@ def _wait_for_scheduler(session: Session, deadline: float) -> None:
 
 
 def boot(session: Session, requests: Sequence[WorkloadRequest]) -> list[str]:
-    """Request all servers and return their uuids, in order; a larger one than allowed is divided."""
+    """Request the servers, at most MAX_INSTANCES per call, and return their uuids in order."""
     uuids: list[str] = []
     for request in requests:
         for start in range(0, request.count, MAX_INSTANCES):
@@ -145,13 +138,11 @@ def boot(session: Session, requests: Sequence[WorkloadRequest]) -> list[str]:
 
 
 def wait_for_servers(session: Session, uuids: Sequence[str], seconds: float, bar: Any) -> list[objects.Instance]:
-    """Wait until all servers are ACTIVE or in ERROR, or the time is over; return their records."""
     instances = waiting.wait_for_status(session, uuids, FINAL_STATUSES, seconds, bar)
     return [instances[uuid] for uuid in uuids if uuid in instances]
 
 
 def inspect_servers(session: Session, instances: list[objects.Instance]) -> ExerciseResult:
-    """Return the servers with their claims in the store and its verification."""
     own_uuids = {instance.uuid for instance in instances}
     claims = session.list_all(session.claims.list_claims, "claims")
     own_claims = [claim for claim in claims if claim["consumer"] in own_uuids]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run folder of a cluster: paths of its files."""
+"""Run folder of a cluster: the paths of its files."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from devstack.deploy.users.folder import private_folder, require_own, write_priv
 from devstack.servers.process import ServerProcess
 
 DAEMONS = ("scheduler", "conductor", "compute")
-# The optional HTTP API, which uses no bus.
+# Optional HTTP API, which uses no bus.
 PLACEMENT = "placement"
 PUBLISHER = "publisher"
 DASHBOARD = "dashboard"
 # Optional simulated services, and the bus user of each.
 SIMULATED_DAEMONS = {"volume": "compute", "network": "compute", PUBLISHER: "operator"}
 CLIENT = "client"
-# The commands of the run folder's owner are an operator's.
+# Commands of the run folder's owner are an operator's.
 BUS_USERS = {**SIMULATED_DAEMONS, CLIENT: "operator", DASHBOARD: "reader"}
 
 
@@ -30,7 +30,7 @@ class ClusterRecordBroken(FolderUnusable):
 
 
 def default_folder() -> Path:
-    """Return the user's run folder; its path is short because it contains Unix sockets."""
+    """Return the user's run folder, whose path is short because it contains Unix sockets."""
     configured = os.environ.get("GANTT_RUN")
     return Path(configured) if configured else Path(tempfile.gettempdir()) / f"gantt-{os.getuid()}"
 
@@ -47,39 +47,33 @@ class Layout:
         self.log = self.folder / "log"
         self.state = self.folder / "state"
         self._record_file = self.folder / "cluster.json"
-        # The stack.sh that starts this cluster, while it runs.
+        # The stack.sh process that starts this cluster, as long as it runs.
         self.starter = ServerProcess("stack.sh", self.pid_file("stack"), self.log_file("stack"))
 
     def make(self) -> None:
-        """Create the folders; raises FolderUnusable."""
         for folder in (self.folder, self.etc, self.log, self.state):
             private_folder(folder)
 
     def conf(self, name: str) -> Path:
-        """Return the path of the configuration file of a daemon, or of the operator's client."""
         return self.etc / ("gantt.conf" if name == CLIENT else f"{name}.conf")
 
     @property
     def prometheus_conf(self) -> Path:
-        """The path of the configuration file for a Prometheus that scrapes the daemons."""
         return self.etc / "prometheus.yml"
 
     def pid_file(self, daemon: str) -> Path:
-        """Return the path of a daemon's pid file."""
         return self.folder / f"{daemon}.pid"
 
     def log_file(self, daemon: str) -> Path:
-        """Return the path of a daemon's log."""
         return self.log / f"{daemon}.log"
 
     @property
     def present(self) -> bool:
-        """Whether the folder exists; raises FolderUnusable if others own it or may write to it."""
+        """Whether the folder exists. Raises FolderUnusable if others own it or may write to it."""
         return require_own(self.folder)
 
     @property
     def cluster_record(self) -> Any:
-        """The record of the cluster in this folder, None if there is none; raises FolderUnusable."""
         if not self.present:
             return None
         try:
@@ -90,19 +84,17 @@ class Layout:
             raise self.cluster_record_error(why) from why
 
     def cluster_record_error(self, why: object) -> ClusterRecordBroken:
-        """Return the error for an unreadable cluster record."""
         return ClusterRecordBroken(
             f"{self._record_file} describes no cluster ({why}). Run unstack.sh, which stops its processes and removes "
             f"the folder, then stack.sh again."
         )
 
     def foreign_files(self) -> list[str]:
-        """Return the names of files in the folder that no cluster creates."""
         ours = {
             path.name for path in (self.bus, self.rabbit, self.store, self.etc, self.log, self.state, self._record_file)
         }
         ours |= {self.pid_file(process).name for process in (*DAEMONS, *SIMULATED_DAEMONS, PLACEMENT, "stack")}
-        # A temporary file of a killed writer is named after its target.
+        # A killed writer leaves a temporary file that is named after its target.
         return sorted(
             path.name
             for path in self.folder.iterdir()
@@ -110,12 +102,11 @@ class Layout:
         )
 
     def remove(self) -> None:
-        """Remove the folder with its contents; raises FolderUnusable if something could not be removed."""
+        """Remove the folder. Raises FolderUnusable if a part of it could not be removed."""
         if self.present:
             shutil.rmtree(self.folder, ignore_errors=True)
         if self.present:
             raise FolderUnusable(f"Something in the run folder {self.folder} could not be removed; remove it by hand.")
 
     def write_cluster_record(self, values: Mapping[str, Any]) -> None:
-        """Write the record of the cluster in this folder, for later calls and for unstack."""
         write_private(self._record_file, json.dumps(values, indent=1))

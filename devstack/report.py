@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a boot exercise as a text table."""
+"""Result of a boot exercise as a text table."""
 
 import collections
 from collections.abc import Iterable
@@ -10,7 +10,6 @@ from devstack.exercise import ExerciseResult
 
 
 def text(result: ExerciseResult) -> str:
-    """Return the servers by host and node, the errors by reason, and the totals with the verification."""
     lines = [_table(result), *_failures(result), _summary(result)]
     return "\n".join(lines)
 

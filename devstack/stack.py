@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start a cluster, boot servers on it, show where they run, and leave it running."""
+"""Program of stack.sh: starts a cluster, boots servers on it, shows where they run, and leaves it running."""
 
 import argparse
 import shlex
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if present is not None and present.running:
             return _report_existing(present, _shape(options))
         if present is not None:
-            # Left over from a reboot or a kill: none of its processes runs.
+            # A reboot or a kill left this cluster: none of its processes runs.
             present.destroy()
         requests = _requests(options)
         if options.standard:
@@ -58,7 +58,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _report_existing(cluster: DevstackCluster, requested: ClusterSize) -> int:
-    """Report the existing cluster; return 0 only if all its processes run."""
     folder, running, missing = cluster.layout.folder, cluster.running, cluster.missing
     if missing:
         print(
@@ -171,6 +170,6 @@ def _show(bar: tqdm, done: int) -> None:
 
 
 if __name__ == "__main__":
-    # unstack.sh sends SIGTERM to a stack.sh that still waits for its cluster: like Ctrl-C, that stops the cluster.
+    # unstack.sh sends SIGTERM to a stack.sh that still waits for its cluster; like Ctrl-C, this stops the cluster.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

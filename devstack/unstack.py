@@ -16,7 +16,6 @@ STARTER_SECONDS = 60.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Stop the cluster; return 0 on success."""
     argparse.ArgumentParser(prog="unstack.sh", description=__doc__).parse_args(argv)
     folder = default_folder()
     try:
@@ -32,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _stop(folder: Path) -> list[str] | None:
-    """Return the names of the stopped processes, None if the folder contains no cluster."""
+    """Return the names of the stopped processes, None without a cluster."""
     try:
         cluster = DevstackCluster.find(folder)
     except ClusterRecordBroken:
@@ -40,7 +39,7 @@ def _stop(folder: Path) -> list[str] | None:
     if cluster is None:
         return None
     names = cluster.running
-    # A stack.sh that still waits for this cluster stops it; otherwise it would wait in vain for its time to be over.
+    # A stack.sh that still waits for this cluster would otherwise wait until its timeout; it stops the cluster itself.
     cluster.layout.starter.signal(signal.SIGTERM)
     cluster.layout.starter.wait_exit(STARTER_SECONDS)
     cluster.destroy()

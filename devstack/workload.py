@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from rpcapi import objects
 
-# (flavor name, how many of ten): mostly small servers, as in real clouds.
+# (flavor name, weight out of 10): mostly small servers, as in real clouds.
 MIX = (("m1.tiny", 3), ("m1.small", 4), ("m1.medium", 2), ("m1.large", 1))
 MIB_PER_GB = 1024
 TRACE_COLUMNS = ("batch", "mem_gb", "vcpu")
@@ -27,19 +27,18 @@ class TraceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadRequest:
-    """A request for ``count`` servers of one flavor."""
+    """Request for ``count`` servers of one flavor."""
 
     flavor: str
     resources: dict[str, int]
     count: int
 
     def spec(self) -> objects.RequestSpec:
-        """Return the request spec for the conductor."""
         return objects.RequestSpec.of(flavor=self.flavor, resources=self.resources)
 
 
 def builtin_requests(servers: int, flavors: dict[str, dict[str, int]]) -> list[WorkloadRequest]:
-    """Return ``servers`` servers of the mix, largest flavors first; ``flavors`` maps a name to its resources."""
+    """Return ``servers`` servers of the mix, largest flavors first; ``flavors`` maps names to resources."""
     names = list(itertools.chain.from_iterable([name] * share for name, share in MIX))
     counts = {name: 0 for name, _ in reversed(MIX)}
     for number in range(servers):
@@ -48,7 +47,7 @@ def builtin_requests(servers: int, flavors: dict[str, dict[str, int]]) -> list[W
 
 
 def generate_requests(servers: int, seed: int) -> list[WorkloadRequest]:
-    """Return random requests that resemble a trace's: mostly small servers, in tenant batches."""
+    """Return random requests that resemble a trace: mostly small servers, in tenant batches."""
     chance = random.Random(seed)
     requests: list[WorkloadRequest] = []
     remaining = servers
@@ -62,20 +61,13 @@ def generate_requests(servers: int, seed: int) -> list[WorkloadRequest]:
 
 
 def from_trace(path: Path, servers: int) -> list[WorkloadRequest]:
-    """Return requests for the first ``servers`` servers of a trace, grouped by tenant batch and shape.
-
-    The file is CSV, optionally gzipped, with at least the columns batch, vcpu and mem_gb, one row per server, in order
-    of arrival. Raises TraceError.
-    """
+    """Return requests for the first servers of a trace, grouped by tenant batch and shape. Raises TraceError."""
     rows = read_trace(path, TRACE_COLUMNS, _parse_row)
     return list(_group_rows(path, itertools.islice(rows, servers)))
 
 
 def read_trace(path: Path, columns: Sequence[str], parse: Callable[[Mapping[str, str], int], RowT]) -> Iterator[RowT]:
-    """Yield ``parse(row, line number)`` of each row of a CSV file, optionally gzipped.
-
-    Raises TraceError if the file is no trace or ``parse`` raises ValueError, TypeError or OverflowError.
-    """
+    """Yield ``parse(row, line number)`` per row of a CSV file, optionally gzipped. Raises TraceError."""
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
             yield from _parse_rows(path, csv.DictReader(lines), columns, parse)

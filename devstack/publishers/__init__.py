@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated storage and network services: they publish pools, networks and the hosts that reach them."""
+"""Simulated storage and network services that publish pools, networks and the hosts that reach them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes host state until stopped: python -m devstack.publishers --config-file FILE."""
+"""Publish host state until stopped: python -m devstack.publishers --config-file FILE."""
 
 import argparse
 import logging
@@ -14,13 +14,12 @@ from devstack.publishers.publisher import StatePublisher
 from rpcapi import errors
 from rpcapi.admin.session import Session
 
-STARTING = 1.0  # seconds between rounds while there are still changes
+STARTING = 1.0  # seconds between rounds until a round finds no changes
 
 LOG = logging.getLogger("devstack.publishers")
 
 
 def main() -> int:
-    """Publish in rounds; the next round repeats what failed."""
     parser = argparse.ArgumentParser(prog="publishers", description=__doc__)
     parser.add_argument("--config-file", action="append", required=True, help="the configuration")
     arguments = parser.parse_args()
@@ -40,7 +39,7 @@ def main() -> int:
         else:
             if count:
                 LOG.info("Published %d documents", count)
-        # While a cluster starts, hosts and pools appear one after the other.
+        # While a cluster starts, its hosts and pools appear gradually.
         stopping.wait(group.interval if publisher.is_settled else min(STARTING, group.interval))
     session.close()
     return 0

@@ -20,5 +20,4 @@ OPTS = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [publisher]."""
     conf.register_opts(OPTS, group=GROUP)

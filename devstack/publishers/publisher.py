@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishing in rounds: reads the reported hosts and pools, and publishes their services' host state."""
+"""Rounds of publishing: read the reported hosts and pools, and publish their services' host state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ Document = Mapping[str, Any]
 
 
 class StatePublisher:
-    """Publishes changes since its last publication; failed publications are repeated in the next round."""
+    """Publisher of changes since the last publication; failed publications are repeated in the next round."""
 
     def __init__(self, session: Session, *, racks: int, physnets: int) -> None:
         self._session = session
@@ -26,7 +26,6 @@ class StatePublisher:
         self.is_settled = False  # whether the last round found hosts or pools but no changes
 
     def publish(self) -> int:
-        """Publish one round and return the number of documents; raises what the scheduler's client raises."""
         self.is_settled = False
         self._session.new_request()
         nodes = {
@@ -65,7 +64,7 @@ class StatePublisher:
         }
 
     def _publish_sharing(self, aggregate_id: str, provider: str, served: list[str]) -> int:
-        """Publish an aggregate of a pool or network and its hosts, so that the hosts share it."""
+        """Publish an aggregate of a provider and the hosts that share it."""
         members = [provider, *served]
         aggregate = {"id": aggregate_id, "name": f"reaches {provider}", "hosts": members, "metadata": {}}
         if self._published.get(("aggregate", aggregate_id)) == aggregate:
