@@ -93,7 +93,8 @@ class Layout:
         ours = {
             path.name for path in (self.bus, self.rabbit, self.store, self.etc, self.log, self.state, self._record_file)
         }
-        ours |= {self.pid_file(process).name for process in (*DAEMONS, *SIMULATED_DAEMONS, PLACEMENT, "stack")}
+        processes = (*DAEMONS, *SIMULATED_DAEMONS, PLACEMENT, DASHBOARD, "stack")
+        ours |= {self.pid_file(process).name for process in processes}
         # A killed writer leaves a temporary file that is named after its target.
         return sorted(
             path.name

@@ -55,7 +55,7 @@ class WorkerProcesses:
                 messages[pending[pipe]] = self._message(pending[pipe])  # type: ignore[index]
             if deadline is not None and time.monotonic() > deadline and len(messages) < self._size:
                 raise CommandFailed(
-                    f"{self._size - len(messages)} of {self._size} workers did not start in {seconds} s"
+                    f"{self._size - len(messages)} of {self._size} workers sent nothing in {seconds} s"
                 )
         return [messages[index] for index in range(self._size)]
 

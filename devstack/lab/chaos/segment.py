@@ -76,7 +76,7 @@ class Segment:
             load.start()
             self._inject_faults(faults, most_at_once, load, caller, writer)
             load.stop()
-            report = self._settle()
+            self._settle()
             guests.stop()
             report = self._check()
             if damage is not None:

@@ -49,7 +49,7 @@ def test_record_is_read_and_a_broken_one_names_the_way_out(run):
 
 
 def test_files_of_a_cluster_are_known_and_others_foreign(run):
-    for name in ("cluster.json", "scheduler.pid", "volume.pid", "stack.pid", ".cluster.json.x1y2"):
+    for name in ("cluster.json", "scheduler.pid", "volume.pid", "dashboard.pid", "stack.pid", ".cluster.json.x1y2"):
         (run.folder / name).touch()
     assert run.foreign_files() == []
     (run.folder / "thesis.tex").touch()

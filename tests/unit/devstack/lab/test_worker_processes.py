@@ -53,7 +53,7 @@ def test_failing_worker_is_reported_and_the_others_end(message, error_type, text
 
 def test_silent_workers_time_out():
     with (
-        pytest.raises(CommandFailed, match="2 of 2 workers did not start"),
+        pytest.raises(CommandFailed, match="2 of 2 workers sent nothing"),
         WorkerProcesses(2, follow_command) as workers,
     ):
         workers.send(["hang", "hang"])
