@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the configured drivers, with their filters and weighers."""
+"""Builders of the configured drivers, with their filters and weighers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -29,12 +29,11 @@ from scheduler_svc.nova import service_filter
 
 
 def load(conf: cfg.ConfigOpts) -> dict[str, Driver]:
-    """Build the drivers that [scheduler] driver and drivers name, in order; raises BadConfiguration."""
+    """Build the drivers named by [scheduler] driver and drivers, in order. Raises BadConfiguration."""
     return {name: _build(conf, name) for name in scheduler.drivers(conf)}
 
 
 def filter_driver(conf: cfg.ConfigOpts) -> FilterDriver:
-    """Build driver 'filter' with [filter_scheduler] and [metrics]; raises BadConfiguration."""
     return _filter_driver(conf, packed=weighers_conf.packs(conf))
 
 
@@ -50,12 +49,10 @@ def _filter_driver(conf: cfg.ConfigOpts, *, packed: bool) -> FilterDriver:
 
 
 def chance_driver(conf: cfg.ConfigOpts) -> ChanceDriver:
-    """Build driver 'chance' with the filters that [filter_scheduler] enables; raises BadConfiguration."""
     return ChanceDriver(_filters(conf))
 
 
 def solver_driver(conf: cfg.ConfigOpts) -> SolverDriver:
-    """Build driver 'solver' with [solver] and the options of driver 'filter'; raises BadConfiguration."""
     group = conf.solver
     limits = SolverLimits(
         packs=group.objective == solver.PACK,
@@ -68,18 +65,16 @@ def solver_driver(conf: cfg.ConfigOpts) -> SolverDriver:
 
 
 def eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
-    """Return the enabled filters that do not depend on capacity; raises BadConfiguration."""
+    """Return the enabled filters that do not depend on free capacity. Raises BadConfiguration."""
     return pipeline.without_capacity(_filters(conf))
 
 
 def external_filters(conf: cfg.ConfigOpts) -> list[Filter]:
-    """Load the external filters in enabled_filters; raises BadConfiguration."""
     points = entry_points.enabled(enabled.filters(conf), entry_points.FILTERS, built_in.FILTER_NAMES)
     return loading.filters(points, conf, _failure_policy(conf))
 
 
 def external_weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
-    """Load the external weighers in enabled_weighers; raises BadConfiguration."""
     points = entry_points.enabled(enabled.weighers(conf), entry_points.WEIGHERS, built_in.WEIGHER_NAMES)
     return loading.weighers(points, conf, _failure_policy(conf))
 
@@ -90,7 +85,7 @@ def _failure_policy(conf: cfg.ConfigOpts) -> FailurePolicy:
 
 def _filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:
     filters = pipeline.build(enabled.filters(conf), filters_conf.load(conf), external_filters(conf))
-    # Nova's first, so that the reasons of other filters count only hosts on which Nova could build.
+    # Nova's filter runs first, so that later filters count rejections only among hosts on which Nova can build.
     return [service_filter.FILTER, *filters, service_filter.WAITING] if conf.nova.enabled else filters
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builder of a worker's background tasks; worker 0 of a daemon has the tasks that run once."""
+"""Background tasks of a scheduler worker. Worker 0 also runs the tasks that a daemon needs only once."""
 
 import os
 import uuid
@@ -43,7 +43,7 @@ def build(
     worker_index: int,
     scheduling: SchedulingParts,
 ) -> list[BackgroundLoop]:
-    """Return a worker's tasks, not started; raises BadConfiguration."""
+    """Return the worker's tasks, not started. Raises BadConfiguration."""
     served = [partition.store for partition in partition_set.served_partitions]
     is_first = worker_index == 0
     tasks: list[BackgroundLoop] = [
@@ -70,10 +70,9 @@ def build(
 def group_liveness(
     conf: cfg.ConfigOpts, own_group: CoordinationGroup, stores: Sequence[Store], *, polls: bool
 ) -> list[BackgroundLoop]:
-    """Return this daemon's membership in ``own_group`` and, if it ``polls``, the polling of the stores' groups."""
+    """Return this daemon's membership in ``own_group`` and, with ``polls``, a polling task for each store's group."""
     host = conf.scheduler.host
     polled = [(store, CoordinationGroup.from_conf(conf, store.partition)) for store in stores if polls]
-    # A group has the same configuration for every partition.
     return [
         Membership(own_group, [service_name(host, BINARY)]),
         *(_polling(store, group, f"watch:{host}:{os.getpid()}") for store, group in polled if group is not None),
@@ -89,7 +88,7 @@ def _polling(store: Store, group: CoordinationGroup, member: str) -> Periodic:
 def notification_publishers(
     conf: cfg.ConfigOpts, partitions: Sequence[str], opener: StoreOpener
 ) -> list[NotificationPublisher]:
-    """Return a publisher per partition; raises BadConfiguration for an unknown transport or driver."""
+    """Return one publisher per partition. Raises BadConfiguration for an unknown transport or driver."""
     group, host = conf.host_state_notifications, conf.scheduler.host
     owner = f"{host}:{uuid.uuid4().hex}"
     return [
@@ -106,7 +105,7 @@ def notification_publishers(
 def _reaping(
     conf: cfg.ConfigOpts, store: Store, reports_silent_s: Callable[[], float], *, follows_load: bool
 ) -> Periodic:
-    """Return the cleanup of a partition, repeated at once while more is due if it ``follows_load``."""
+    """Return the reaper task of a partition. With ``follows_load``, it repeats without delay while work remains."""
 
     def limits() -> reaper.ReapLimits:
         dead_after_ms = milliseconds(conf.store.service_down_time) if liveness_source(conf) == "beats" else None
@@ -115,7 +114,7 @@ def _reaping(
         )
 
     def interval() -> float:
-        # Each script advances a partition's time by at most max_clock_step, so an idle partition needs scripts too.
+        # Each script advances partition time by at most max_clock_step, so an idle partition must run scripts too.
         longest = min(conf.store.reap_interval, conf.store.max_clock_step / 2)
         return cleanup.pause(longest) if follows_load else longest
 
@@ -150,7 +149,7 @@ def _group_cleanup(groups: ServerGroups) -> Periodic:
 
 
 def _host_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, *, all_hosts: bool) -> Periodic:
-    """Return the measurement of this worker's table, or only of its stores' silence."""
+    """Return the task that measures all hosts, or else only how long the stores have been silent."""
     partitions = partition_set.partitions
     measure = (
         measurement.HostMeasurement(partitions).measure

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler's internal form of a request."""
+"""Internal form of a scheduling request."""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,15 +16,15 @@ COMPUTE = "compute"
 
 
 class FilterScope(StrEnum):
-    """Filters that apply to a request; see scheduler_svc.core.filtering.scopes."""
+    """Set of filters that apply to a request, as listed in scheduler_svc.core.filtering.scopes."""
 
     ALL = "all"
-    FORCED = "forced"  # forced host: only what Placement would check
-    PLACEMENT = "placement"  # what Placement would check, to word refusals like Nova
-    REBUILD = "rebuild"  # the instance stays on its host: only what depends on the image
+    FORCED = "forced"  # named hosts, and the conditions that Placement checks
+    PLACEMENT = "placement"  # conditions that Placement checks, to word refusals like Nova
+    REBUILD = "rebuild"  # conditions of the image: the instance stays on its host
 
 
-# Fields that the decision record has in another form or place, or not at all. It copies all others that are set.
+# Fields that the decision record omits or stores in a different form. It copies all other fields that are set.
 _NOT_COPIED = {
     *("id", "project", "user", "flavor", "service", "groups", "group", "group_members"),
     *("source_cell", "stays_in_cell", "scope", "decision"),
@@ -33,20 +33,19 @@ _NOT_COPIED = {
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """What the scheduler adds to a request during a decision."""
+    """Facts that the scheduler adds to a request during a decision."""
 
     instance_hosts: Mapping[str, str] = field(default_factory=dict)  # host of each hinted instance
     members: Mapping[str, int] = field(default_factory=dict)  # server group members per host
     excluded_hosts: tuple[str, ...] = ()  # hosts at the limit of an anti-affinity group
     group_hosts: tuple[str, ...] = ()  # hosts of an affinity group
-    partition: str | None = None  # only partition of the decision
-    group_generation: str = ""  # generation of the server group's home there
-    # Only epoch in which the generation is valid: a later one may have forgotten that the group left.
-    group_epoch: int | None = None
+    partition: str | None = None  # only partition to decide in; None: all
+    group_generation: str = ""  # generation of the server group's home in ``partition``
+    group_epoch: int | None = None  # only epoch of that generation: later ones may have forgotten that the group left
     unavailable_partitions: tuple[str, ...] = ()  # partitions whose stores do not answer
-    just_unavailable: tuple[str, ...] = ()  # those of them that did so less than transient.SECONDS ago
+    just_unavailable: tuple[str, ...] = ()  # partitions that became unavailable less than transient.SECONDS ago
     rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # additions of each prefilter
-    unread_cells: tuple[str, ...] = ()  # cells whose compute nodes have not been reported for too long
+    unread_cells: tuple[str, ...] = ()  # cells whose compute nodes were last reported too long ago
     host_state_age_s: float = 0.0  # age of reported compute nodes; 0 while current
     is_contended: bool = False  # whether other calls are decided at the same time
     lost_tries: int = 0  # tries in which the store refused all candidates
@@ -56,12 +55,8 @@ class DecisionContext:
 class SchedulingRequest:
     """Request for identical instances. ``id`` is the request id, which seeds all random choices.
 
-    ``resources``, the traits, ``member_of``, ``forbidden_aggregates`` and ``in_tree`` are the unsuffixed request group,
-    ``groups`` the suffixed ones. See rpcapi.objects.RequestSpec for these, ``numa``, ``image``, ``extra_specs``,
-    ``volumes`` and ``ports``, and ClaimBatch for ``group_members``. ``service`` is "compute", "volume" or "network".
-
-    ``source_partition`` is the partition of a moving instance, which ``stays_in_partition`` forbids it to leave.
-    Likewise ``source_cell``, the uuid of its cell, and ``stays_in_cell``.
+    rpcapi.objects.RequestSpec explains fields of the same name; ``groups`` are the suffixed request groups. A moving
+    instance may not leave its partition with ``stays_in_partition``, nor its cell (a UUID) with ``stays_in_cell``.
     """
 
     id: str
@@ -101,12 +96,11 @@ class SchedulingRequest:
     decision: DecisionContext = DecisionContext()
 
     def is_like(self, other: "SchedulingRequest") -> bool:
-        """Return whether the requests differ only in ids, so that hosts pass and score alike."""
+        """Return whether the requests differ at most in their ids, so that one ranking serves both."""
         return _shape(self) == _shape(other)
 
     @property
     def max_instances_per_host(self) -> int | None:
-        """Maximum number of this request's instances per host; None: no limit."""
         if self.group is not None and self.group.policy == GroupPolicy.ANTI_AFFINITY:
             return self.group.max_per_host
         return None
@@ -117,7 +111,7 @@ class SchedulingRequest:
 
     @property
     def seed(self) -> int:
-        """Hash of the request id, small enough for an exact JSON number."""
+        """Hash of the request id, small enough to be an exact JSON number."""
         return int.from_bytes(hashlib.blake2b(self.id.encode(), digest_size=6).digest(), "big")
 
     def with_decision(self, **changes: Any) -> "SchedulingRequest":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Endpoint of topic ``claims.<partition>``: claims after the selection."""
+"""Endpoint of topic ``claims.<partition>``, for claims after their selection."""
 
 from collections.abc import Callable, Sequence
 
@@ -26,11 +26,11 @@ from scheduler_svc.store.interface import Store
 LOG = log.getLogger(__name__)
 
 
-UnverifiedHandler = Callable[[str, str, Sequence[ClaimResult]], None]  # arguments: partition, service host, claims
+UnverifiedHandler = Callable[[str, str, Sequence[ClaimResult]], None]  # (partition, service host, claims)
 
 
 class ClaimsEndpoint(MeteredEndpoint):
-    """Endpoint of rpcapi.clients.claims.ClaimsAPI, which documents each method."""
+    """Server side of rpcapi.clients.claims.ClaimsAPI, which documents the methods."""
 
     target = messaging.Target(version=ClaimsAPI.VERSION)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC methods for the state of hosts and services."""
+"""Endpoint for the state of hosts and services."""
 
 import contextlib
 import time
@@ -33,11 +33,11 @@ LOG = log.getLogger(__name__)
 
 CATALOG_KINDS = ("flavor", "image")  # namespaces without project data, readable by every client
 
-GetReportedKeys = Callable[[], list[str] | None]  # returns the node state keys that agents must report; None: all
+GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
 
 
 class HostStateEndpoint(SchedulerEndpoint):
-    """Documents and reports of hosts."""
+    """RPC methods for host reports, host state documents and aggregates."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class HostStateEndpoint(SchedulerEndpoint):
         return objects.HostStatePage.of(states=states, marker=next_marker)
 
     def _observe_late(self, method: str, ctxt: RequestContext, values: Mapping[str, Any]) -> None:
-        """Note the sender's clock on an expired heartbeat: the clock may be off, rather than the message late."""
+        """Note the sender's clock when a heartbeat has expired: perhaps only the clock is wrong."""
         if method == "update_resource_stats":
             with contextlib.suppress(errors.UnknownPartition):
                 self._partitions.find(values["stats"].partition).replica.record_report()
@@ -214,20 +214,20 @@ class HostStateEndpoint(SchedulerEndpoint):
             self._note_clock(ctxt, values.get("partition"), name)
 
     def _note_clock(self, ctxt: RequestContext, partition: str | None, name: str) -> None:
-        """Have the store compare the sender's clock with its own, if it differs from this worker's."""
+        """Have the store compare the sender's clock with its own, if it is far from this worker's."""
         if ctxt.sent_ms is not None and abs(ctxt.sent_ms - 1000 * time.time()) >= MAX_CLOCK_OFFSET_MS:
             with contextlib.suppress(errors.Unavailable, errors.UnknownPartition):  # retried by the next heartbeat
                 self._partitions.find(partition).store.note_clock(name, round(ctxt.sent_ms))
 
 
 def _check_rpc_writer(namespace: str, writer: str) -> None:
-    """Raise WriterRefused for a caller that gives itself out as the scheduler."""
+    """Raise WriterRefused if a caller poses as the scheduler."""
     if writer == SCHEDULER:
         raise errors.WriterRefused(writer="an RPC caller", namespace=namespace, declared=SCHEDULER)
 
 
 def _service_host(name: names.ResourceName) -> str:
-    """Return the canonical name; raises InvalidName for a node."""
+    """Return the canonical name of a service host or binary. Raises InvalidName for a node."""
     canonical = names.canonical(name)
     if names.SEPARATOR in canonical:
         raise errors.InvalidName(name=canonical, why="it must name a service, not one of its nodes")

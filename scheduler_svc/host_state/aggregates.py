@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes of aggregates: whole documents, replicated to every partition, in any order of messages."""
+"""Writer of aggregates: whole documents, replicated to every partition."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,19 +17,18 @@ from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import check_document
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
-MAX_AGGREGATES = 200  # maximum aggregates of one call
-ATTEMPTS = 10  # attempts to write a document under contention
+MAX_AGGREGATES = 200  # per call
+ATTEMPTS = 10  # attempts to write one document despite concurrent writers
 
 AggregateDocument = dict[str, Any]
-# Maps the current document ({} if none) to the new one, or None.
+# Function from the current document ({} if none) to the new document, or to None to delete it.
 DocumentUpdate = Callable[[AggregateDocument], AggregateDocument | None]
 
 
 class AggregateWriter:
-    """Writes documents of namespace ``aggregate`` to every partition, because claims are checked locally.
+    """Writes namespace ``aggregate`` to every partition, because each partition checks its claims alone.
 
-    Documents whose increasing number or string ``version`` is not newer than the stored one are ignored; without
-    versions, the last write wins.
+    A write is ignored unless its ``version`` (number or string) is greater; without versions, the last write wins.
     """
 
     def __init__(self, partitions: OpenPartitions, namespace: Namespace) -> None:
@@ -37,11 +36,10 @@ class AggregateWriter:
         self._namespace = namespace
 
     def update(self, payloads: Sequence[Any], *, force: bool = False) -> None:
-        """Create or replace whole aggregate documents {"id", "name", "hosts", "metadata", "version"}.
+        """Create or replace aggregates {"id", "name", "hosts", "metadata", "version"}; "hosts" and id or name required.
 
-        "hosts" and either "id" or "name" are required. Raises InvalidRequest, InvalidName, InvalidHostState or, unless
-        ``force``, ZoneConflict without any change; after StoreUnavailable other partitions may be updated, and the
-        caller must retry.
+        Raises InvalidRequest, InvalidName, InvalidHostState or, unless ``force``, ZoneConflict before any change. After
+        StoreUnavailable some partitions may be updated, and the caller must retry.
         """
         if len(payloads) > MAX_AGGREGATES:
             raise errors.InvalidRequest(
@@ -56,11 +54,7 @@ class AggregateWriter:
         self._apply({name: _replace_if_later(name, document) for name, document in documents.items()}, force=force)
 
     def delete(self, name: names.ResourceName, version: int | str | None = None, *, force: bool = False) -> None:
-        """Delete an aggregate if it exists.
-
-        With a ``version`` a tombstone remains, so that a delayed older update cannot recreate it. Raises InvalidName,
-        InvalidHostState, ZoneConflict and StoreUnavailable like ``update``.
-        """
+        """Delete an aggregate. A ``version`` leaves a tombstone against delayed updates. Raises like ``update``."""
         canonical_name = names.canonical(name)
         if version is None:
             self._apply({canonical_name: lambda _current: None}, force=force)
@@ -99,7 +93,7 @@ class AggregateWriter:
             except errors.StoreUnavailable as error:
                 last_error = error
         if last_error is not None and affects_zones and not force:
-            raise last_error  # a partition whose servers are not known
+            raise last_error  # the unavailable partition may have servers in the zone
         for store in stores:
             for name, update in updates.items():
                 try:
@@ -111,7 +105,7 @@ class AggregateWriter:
 
 
 def _check_updates(store: Store, updates: Mapping[str, DocumentUpdate], *, force: bool) -> bool:
-    """Return whether the updates may change zones; raises ZoneConflict unless ``force``, and StoreUnavailable."""
+    """Return whether the updates may change zones. Raises StoreUnavailable and, unless ``force``, ZoneConflict."""
     changes: dict[str, AggregateDocument] = {}
     affects_zones = False
     for name, update in updates.items():

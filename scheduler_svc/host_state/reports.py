@@ -28,8 +28,7 @@ MAX_CELLS_TEXT = 64 * 1024  # bytes of JSON
 def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
     """Return the nodes of ``host``'s report with canonical names and computed capacities.
 
-    A full report must have each node's inventories and all parents; a delta has only changes. Raises InvalidStats,
-    InvalidName, UnknownResourceClass or UnknownTrait for the whole report.
+    Raises InvalidStats, InvalidName, UnknownResourceClass or UnknownTrait for the whole report.
     """
     if not isinstance(nodes, Mapping):
         raise errors.InvalidStats(what="nodes", why="must be a mapping from resource names to node states")
@@ -121,7 +120,7 @@ def _check_size(part: str, max_bytes: int, name: str, raw: Any) -> Any:
 
 _METRIC_NAME = ValueType("a name", lambda value: isinstance(value, str) and 1 <= len(value) <= MAX_TEXT)
 _ANY = ValueType("anything", lambda _value: True)
-# Key of a node's state -> type of its value.
+# {key of a node's state: type of its value}
 _TYPES: Mapping[str, ValueType] = {
     "parent": _ANY,
     "kind": ValueType(f"one of {', '.join(provider_trees.KINDS)}", provider_trees.KINDS.__contains__),
@@ -151,7 +150,7 @@ _TYPES: Mapping[str, ValueType] = {
     ),
 }
 _OPTIONAL = frozenset(("parent", "kind", "availability_zone", "host_ip", "numa"))  # null: the node has none
-# Key -> further check, which returns the value as it is stored.
+# {key: further check that returns the value to store}
 _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "parent": _check_parent,
     "inventories": _check_inventories,

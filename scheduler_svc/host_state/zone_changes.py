@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check of aggregate changes against the servers in availability zones, as in Nova.
 
-A server that requested a zone must find hosts of the zone when it moves. The check reads the live claims before the
-write; a claim between both is not seen.
+A server that requested a zone can move only to hosts of that zone. Claims made between check and write are missed.
 """
 
 from collections import Counter, defaultdict
@@ -21,15 +20,11 @@ Zones = Mapping[str, Mapping[str, str]]  # {service host, node or other provider
 
 
 def affects_zones(before: Document, after: Document) -> bool:
-    """Return whether a change of an aggregate may change the zone of a host."""
     return _zone(before) != _zone(after) or (_zone(after) is not None and before.get("hosts") != after.get("hosts"))
 
 
 def check(store: Store, changes: Mapping[str, Document]) -> None:
-    """Raise ZoneConflict if these new documents of aggregates give a host a second zone or take a zone from servers.
-
-    An empty document deletes its aggregate. Servers are live claims of ``store``, whatever zone they requested.
-    """
+    """Raise ZoneConflict if a host would get a second zone, or lose its zone despite live claims."""
     documents = {name: document for name, _version, document in _every_aggregate(store)}
     before, after = _zones_of(documents), _zones_of({**documents, **changes})
     changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
@@ -89,10 +84,10 @@ def _zone(document: Document) -> Any:
 
 
 def _join(name: str, zones: Zones) -> Mapping[str, str]:
-    """Return the zones of a name and of its service host, by aggregate."""
+    """Return {aggregate: zone} of a host and its service host."""
     return {**zones.get(name, {}), **zones.get(names.host_of(name), {})}
 
 
 def _effective(node: str, zones: Zones, reported: str | None) -> set[str]:
-    """Return a node's zones: of its aggregates, or else the reported one."""
+    """Return a node's zones: from its aggregates, or else the reported zone."""
     return set(_join(node, zones).values()) or ({reported} if reported is not None else set())

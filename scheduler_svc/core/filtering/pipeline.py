@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Application of filters to a view, in the order of scheduler_svc.core.built_in."""
+"""Filter pipeline: applies filters to a view in the order of scheduler_svc.core.built_in."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
 
 
 CAPACITY_FILTERS = frozenset({pci_passthrough.NAME, resources.NAME, request_groups.NAME})
-# On flat hosts, only this filter enforces prefilters that restrict projects to aggregates.
+# On flat hosts, no other filter enforces the aggregates that prefilters add to a request.
 ALWAYS_ENABLED = frozenset({membership.NAME})
 _IS_MEASURED = measured_decisions()
 
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """Mask and count of the rows that passed all filters, number of hosts, and rejections per reason."""
+    """Rows that passed all filters. ``hosts`` is the number before filtering, ``reasons`` counts rejections."""
 
     passes: Column
     count: int
@@ -43,10 +43,7 @@ class Survivors:
 def build(
     enabled: Iterable[str], options: FilterOptions = DEFAULTS, plugins: Sequence[Filter] = ()
 ) -> Sequence[Filter]:
-    """Return the enabled filters in the pipeline's order, then ``plugins``.
-
-    ALWAYS_ENABLED cannot be disabled. Raises BadConfiguration for an unknown name.
-    """
+    """Return the enabled filters, built-in ones first. Raises BadConfiguration for an unknown name."""
     available = (*pipeline(options), *plugins)
     names = [host_filter.name for host_filter in available]
     selected = ALWAYS_ENABLED.union(enabled)
@@ -63,10 +60,7 @@ def without_capacity(filters: Iterable[Filter]) -> Sequence[Filter]:
 def claim_limits(
     filters: Sequence[Filter], view: View, request: SchedulingRequest, homes: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return how many live claims hosts may have, by host; ``homes`` has the hosts' partition numbers.
-
-    Hosts are left out if no filter limits them.
-    """
+    """Return {host: maximum number of live claims}, without unlimited hosts. ``homes``: {host: partition number}."""
     limiting = [host_filter.claim_limit for host_filter in scopes.select(filters, request.scope)]
     columns = [claim_limit(view, request) for claim_limit in limiting if claim_limit is not None]
     if not columns:
@@ -83,12 +77,7 @@ def run(
     ignored_reasons: Collection[str] = (),
     on_rejected: Callable[[str, Column], None] | None = None,
 ) -> Survivors:
-    """Apply ``filters`` to all hosts; a rejected host counts only for its first reason.
-
-    Tests with a reason in ``ignored_reasons`` are skipped. If the request names a partition, only its hosts count.
-    ``on_rejected`` gets each reason with the mask of rejected hosts, at extra cost. Raises BuiltInFailed and
-    PluginFailed.
-    """
+    """Apply ``filters``; count each rejected host under its first reason. Raises BuiltInFailed and PluginFailed."""
     passes = _hosts(view, request)
     hosts = count = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}

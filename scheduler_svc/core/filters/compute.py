@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts whose service host is down, disabled, too old, or not audited in this epoch."""
+"""Filter that rejects hosts that are down, disabled, too old, or not audited in this epoch."""
 
 from collections.abc import Iterator
 
@@ -17,14 +17,14 @@ AUDIT_REASONS = (REASON_OVERDUE, transient.NOT_AUDITED)
 
 
 def service(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept enabled hosts; also those that are down for less than a minute, which ``waiting`` rejects."""
+    """Accept enabled hosts that are live or just down. ``waiting`` rejects the latter at the end of the pipeline."""
     yield HostPredicate(REASON_DOWN, view.services.alive | view.services.just_down)
     yield HostPredicate(REASON_DISABLED, view.services.enabled)
     yield HostPredicate(REASON_TOO_OLD, ~view.services.too_old)
 
 
 def waiting(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept live hosts audited in this epoch; an overdue audit has a reason of its own."""
+    """Accept live hosts that were audited in this epoch. Runs last, because callers wait for the rejected hosts."""
     yield HostPredicate(transient.JUST_DOWN, view.services.alive)
     if view.services.audits_overdue:
         yield HostPredicate(REASON_OVERDUE, view.services.opened | view.services.audit_pending)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts in unavailable partitions, and partitions that a move may not leave for."""
+"""Filter that rejects hosts in unavailable partitions, and in partitions to which an instance may not move."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,13 +11,13 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
 
-NAME = "PartitionFilter"  # always applied
+NAME = "PartitionFilter"  # applied when needed, whatever filters are enabled
 REASON = "partition unavailable"
 REASON_OTHER = "in another partition than the server"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts in the server's own partition if a move must stay, and those whose partition may be back soon."""
+    """Accept hosts to which the instance may move, unless the partition has been unavailable for long."""
     if request.stays_in_partition and request.source_partition is not None:
         yield HostPredicate(REASON_OTHER, view.in_partition(request.source_partition))
     decision = request.decision
@@ -27,7 +27,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
 
 
 def available(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts in available partitions; the last predicate, because callers wait for the hosts that it rejects."""
+    """Reject partitions that just became unavailable. Runs last, because callers wait for the rejected hosts."""
     if request.decision.just_unavailable:
         yield HostPredicate(transient.PARTITION_JUST_AWAY, _outside(view, request.decision.just_unavailable))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One partition's part of the host table."""
+"""Rows and state of one partition in the host table."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from scheduler_svc.core.table.forest import Forest
 from scheduler_svc.core.table.partition_documents import PartitionDocuments
 from scheduler_svc.core.table.services import ServiceColumns, ServiceStates
 
-MIN_DEPARTURES = 1000  # departures before a partition is compacted
+MIN_DEPARTURES = 1000  # departures below which a partition is never compacted
 
 
 class LogPosition(NamedTuple):
@@ -21,11 +21,10 @@ class LogPosition(NamedTuple):
 
 
 class PartitionRows:
-    """Rows of one partition, and its log position.
+    """Rows of one partition, with its log position. ``epoch`` is 0 before the first load.
 
-    ``number`` is the partition's index in the table. ``epoch`` is 0 before the first load. ``departures`` counts
-    providers, service hosts and documents deleted since the last load; their names and log positions stay until the
-    next. ``capitals`` has the service hosts whose names have capitals, by the name in lower case.
+    ``departures`` counts deleted providers, service hosts and documents: their names and log positions stay until the
+    next load. ``capitals`` maps names in lower case to service hosts whose names have capitals.
     """
 
     __slots__ = (
@@ -65,14 +64,13 @@ class PartitionRows:
         return LogPosition(self.epoch, self.position)
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin an epoch, if it is later than the current one."""
         if epoch > self.epoch:
             self.epoch = epoch
             self.services.set_epoch(epoch)
 
     @property
     def needs_compaction(self) -> bool:
-        """Whether most names have departed, so that a reload would free their rows."""
+        """Whether most names have departed: a reload would free their rows."""
         return 2 * self.departures > max(2 * MIN_DEPARTURES, len(self.rows) + self.forest.size)
 
     def add_row(self, name: str, row: int) -> None:
@@ -82,7 +80,7 @@ class PartitionRows:
             self.capitals.setdefault(host.lower(), set()).add(host)
 
     def find_rows(self, name: str) -> list[int]:
-        """Return the rows of a canonical name: a node's row, or all rows that a service host ever had."""
+        """Return the row of a node, or all rows that a service host ever had. ``name`` is canonical."""
         row = self.rows.get(name)
         host_rows = self.services.rows_of(name)
         return host_rows if row is None else [*host_rows, row]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the host table, with all their columns."""
+"""Rows of the host table, with their columns."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,15 +24,14 @@ from scheduler_svc.core.table.state_columns import StateColumns
 
 PROVIDER = "provider"  # kind of API-owned providers
 NO_ZONE = -1
-COMPUTE = 0  # code of kind "compute"
+COMPUTE = 0  # code of kind "compute" in column ``kind``
 
 
 class HostRows(ProviderRows):
-    """One row per root provider of a partition.
+    """One row per root provider of each partition; a host that moves between partitions may have two.
 
-    A deleted provider, or one with only its usage known, has a row with ``present`` False until the partition is
-    reloaded; then rows absent from the snapshot are freed for reuse, with name "". A host that moves between partitions
-    may have two rows. Partitions are numbered in the order of the argument.
+    ``present`` is False for a deleted provider, or while only its usage is known. A reload of the partition frees the
+    rows that the snapshot lacks; a free row has name "".
     """
 
     EMPTY: ClassVar = {
@@ -54,8 +53,8 @@ class HostRows(ProviderRows):
         self.kinds: dict[str, int] = {"compute": COMPUTE}
         self.facts = FactColumn(FIRST_ROWS)
         self.addresses = AddressColumn(FIRST_ROWS)
-        self.numa: dict[int, Sequence[Any]] = {}  # row -> state of its NUMA cells
-        # Rows that made a built-in filter or weigher fail -> their reported (facts, NUMA cells).
+        self.numa: dict[int, Sequence[Any]] = {}  # {row: reported NUMA cells}
+        # {row that made a built-in filter or weigher fail: its reported (facts, NUMA cells)}
         self.rows_set_aside: dict[int, tuple[Any, Any]] = {}
         self.aggregates = AggregateColumns(FIRST_ROWS)
         self.services = ServiceColumns(FIRST_ROWS)
@@ -64,12 +63,12 @@ class HostRows(ProviderRows):
             PartitionRows(name, number, self.services, PartitionDocuments(reads), clock)
             for number, name in enumerate(partitions)
         ]
-        # Column groups that a partition's load copies: all but aggregates.
+        # Column groups that a load copies. Aggregates are applied again instead, because all partitions share them.
         self._copied: tuple[Any, ...] = (*self._parts, self.facts, self.addresses, self.services, self.states)
         self._parts = (*self._copied, self.aggregates)
 
     def sums_since(self, name: str, number: int = 0) -> int:
-        """Return the log position of a provider's usage if newer than the partition's, else 0."""
+        """Return the log position of usage that is ahead of the partition's log, else 0."""
         part = self.partitions[number]
         position = self._used_position(part, name)
         return position if position > part.position else 0
@@ -102,13 +101,13 @@ class HostRows(ProviderRows):
             self.numa[row] = numa
 
     def set_aside(self, rows: Iterable[int]) -> None:
-        """Exclude rows from decisions, and drop their facts and NUMA cells, until their hosts report others."""
+        """Exclude rows from decisions until their hosts report different facts or NUMA cells."""
         for row in rows:
             self.rows_set_aside.setdefault(row, (self.facts.of(row) or None, self.numa.get(row)))
             self._set_facts(row, None, None)
 
     def _find_document(self, namespace: str, row: int) -> Document | None:
-        """Return the document of a node or else its service host; its own partition's before any other's."""
+        """Return the document of a node, or else of its service host. The row's own partition takes precedence."""
         home = self.partitions[int(self.partition[row])]
         for name in (self.names[row], names.host_of(self.names[row])):
             for part in (home, *self._other_partitions(home)):
@@ -141,7 +140,7 @@ class HostRows(ProviderRows):
                     self._apply_state(namespace, row)
 
     def _replace_partition(self, part: PartitionRows, source: "HostRows") -> None:
-        """Replace a partition's rows by the rows of ``source``, a table of this partition alone, which is consumed."""
+        """Replace a partition's rows by those of ``source``, a table of only this partition, which is consumed."""
         (source_part,) = source.partitions
         self._free_rows(part, [name for name in part.rows if name not in source_part.rows])
         numbers = [self._allocate_row(part, name) for name in source.names]
@@ -188,7 +187,6 @@ class HostRows(ProviderRows):
         self._free += numbers
 
     def clear(self, rows: Rows) -> None:
-        """Reset all columns of ``rows`` except names."""
         for name, value in self.EMPTY.items():
             getattr(self, name)[rows] = value
         for row in rows.tolist():
@@ -218,7 +216,7 @@ class HostRows(ProviderRows):
         return part.forest.used_position(name) if row is None else int(self._used_positions[row])
 
     def _allocate_row(self, part: PartitionRows, name: str) -> int:
-        """Return the row of a name; a new row is not assigned to its service host yet."""
+        """Return the row of a name. The caller must initialize a new row and assign it to its service host."""
         row = part.rows.get(name)
         if row is not None:
             return row

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service host state, as columns of the host rows."""
+"""State of service hosts, as columns of the host rows."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -12,11 +12,7 @@ from scheduler_svc.core.table.columns import Column, ColumnGroup, read_only
 
 
 class ServiceColumns(ColumnGroup):
-    """Service host state per row.
-
-    ``opened``: Audited in this epoch. ``audit_pending``, ``just_down``: For less than transient.SECONDS, so that the
-    audit or a report is expected soon.
-    """
+    """State of each row's service host. ``audit_pending`` and ``just_down`` last for at most transient.SECONDS."""
 
     __slots__ = ("alive", "audit_pending", "enabled", "just_down", "opened", "too_old")
 
@@ -31,7 +27,7 @@ class ServiceColumns(ColumnGroup):
 
 
 class ServiceView:
-    """Service host state of a view: read-only masks with one element per row."""
+    """Read-only ServiceColumns of a view."""
 
     __slots__ = (*ServiceColumns.EMPTY, "audits_overdue")
 
@@ -50,7 +46,7 @@ class ServiceView:
 
 @dataclass(slots=True)
 class ServiceState:
-    """State of one service host, and the log position of each value (0: none)."""
+    """State of one service host. Fields ``*_at`` are the log positions of its values; 0 if never set."""
 
     alive: bool = False
     enabled: bool = True
@@ -59,7 +55,7 @@ class ServiceState:
     alive_at: int = 0
     enabled_at: int = 0
     opened_at: int = 0
-    always_open: bool = False  # never audited
+    always_open: bool = False  # the pseudo-host of API-owned providers, which no agent audits
     rows: list[int] = field(default_factory=list)
 
     def is_open(self, epoch: int) -> bool:
@@ -67,10 +63,7 @@ class ServiceState:
 
 
 class ServiceStates:
-    """Service hosts of one partition. A change updates the columns of all rows of the host, unless a newer one is set.
-
-    ``overdue`` has the live hosts that have not audited within transient.SECONDS of this epoch.
-    """
+    """Service hosts of one partition. ``overdue`` has live hosts whose audit has been pending for transient.SECONDS."""
 
     __slots__ = ("_clock", "_columns", "_down_since", "_epoch", "_hosts", "_waiting_since", "overdue")
 
@@ -80,7 +73,7 @@ class ServiceStates:
         self._hosts = {names.API_HOST: ServiceState(alive=True, always_open=True)}
         self._epoch = 0
         self._waiting_since: dict[str, float] = {}  # hosts with a pending audit
-        # Hosts that are down for less than transient.SECONDS; a first snapshot does not say since when.
+        # Hosts that are just down. The time counts from the load for hosts that were down in the first snapshot.
         self._down_since: dict[str, float] = {}
         self.overdue: set[str] = set()
 
@@ -89,7 +82,7 @@ class ServiceStates:
         return service.rows if service else []
 
     def add_row(self, row: int, host: str) -> None:
-        """Assign ``row`` to ``host`` for good: a row's name determines its service host."""
+        """Assign ``row`` to ``host`` permanently: the row's name determines its service host."""
         service = self._find(host)
         service.rows.append(row)
         self._columns.alive[row] = service.alive
@@ -127,7 +120,7 @@ class ServiceStates:
             self._update_audit_wait(host, service)
 
     def set_deleted(self, host: str, position: int) -> None:
-        """Mark the host as deleted; keep values of later positions."""
+        """Mark the host as deleted. Values of later log positions stay."""
         self.set_alive(host, False, position)
         if not self._find(host).alive:
             self._end_just_down(host)
@@ -135,11 +128,11 @@ class ServiceStates:
         self.set_enabled(host, True, position)  # default of new hosts
 
     def audited_hosts(self) -> list[str]:
-        """Return the hosts audited in any epoch, and neither fenced nor removed since."""
+        """Return the hosts that audited in any epoch and were neither fenced nor removed since."""
         return [host for host, service in self._hosts.items() if service.opened > 0]
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin an epoch, in which no host is open unless audited in it."""
+        """Begin an epoch, in which only hosts that have audited in it are open."""
         self._epoch = epoch
         self._waiting_since.clear()
         self.overdue.clear()
@@ -148,7 +141,7 @@ class ServiceStates:
             self._update_audit_wait(host, service)
 
     def expire_waits(self) -> None:
-        """End what is transient of hosts that have been down, or not audited, for transient.SECONDS."""
+        """Expire ``just_down`` and ``audit_pending`` after transient.SECONDS."""
         if not self._waiting_since and not self._down_since:
             return
         expired = self._clock() - transient.SECONDS
@@ -158,7 +151,7 @@ class ServiceStates:
             self._end_just_down(host)
 
     def copy_from(self, rows: Sequence[int], other: "ServiceStates") -> None:
-        """Take over the hosts of ``other``, which is consumed; its row i is ``rows[i]`` here."""
+        """Take over the hosts of ``other``, which is consumed. Its row i becomes ``rows[i]``."""
         for service in other._hosts.values():
             service.rows = [rows[row] for row in service.rows]
         now = self._clock()

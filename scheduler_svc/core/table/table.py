@@ -25,7 +25,7 @@ from scheduler_svc.core.table.view import View
 
 
 class HostCounts(NamedTuple):
-    """Hosts by state: schedulable (regardless of capacity), or why not."""
+    """Number of schedulable hosts, full or not, and of unschedulable hosts by reason."""
 
     schedulable: int
     disabled: int
@@ -40,10 +40,9 @@ class HostCounts(NamedTuple):
 
 
 class HostTable(HostRows):
-    """Rows of all partitions, filled from snapshots and logs.
+    """Rows of all partitions, filled from snapshots and logs. Documents keep only the keys in ``reads``.
 
-    Values are absolute and have log positions, so a repeated, late or already contained entry changes nothing.
-    Documents of declared namespaces are reduced to the keys in ``reads``.
+    Values are absolute and have log positions, so repeated or late entries change nothing.
     """
 
     def __init__(
@@ -107,12 +106,12 @@ class HostTable(HostRows):
         return HostCounts(*(int(np.count_nonzero(mask)) for mask in masks))
 
     def audited_hosts(self, number: int) -> list[str]:
-        """Return the service hosts of a partition that may run claims, as of its applied log."""
+        """Return a partition's service hosts that may run claims, as of the applied log."""
         with self._lock:
             return self.partitions[number].services.audited_hosts()
 
     def find_partitions(self, name: str) -> list[int]:
-        """Return the numbers of the partitions with a node, or a service host with nodes, of this name."""
+        """Return the numbers of the partitions that have this node, or nodes of this service host."""
         numbers = {part.number for part in self.partitions if self.present[part.find_rows(name)].any()}
         compute_nodes = compute_node_names.match(self.states, name)
         if compute_nodes is not None:
@@ -120,10 +119,7 @@ class HostTable(HostRows):
         return sorted(numbers)
 
     def spellings(self, name: str) -> list[str]:
-        """Return ``name`` if a host has it, otherwise those hosts' names that differ in the case of the service host.
-
-        Nova ignores that case too. An unknown name is returned as it is.
-        """
+        """Return ``name`` in each existing spelling, because Nova ignores case; [name] if exact or unknown."""
         if self.find_partitions(name):
             return [name]
         host, separator, node = name.partition(names.SEPARATOR)
@@ -133,7 +129,7 @@ class HostTable(HostRows):
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[View]:
-        """Context manager that yields a View. Changes wait for its end, so keep it short."""
+        """Context manager that yields a View. Changes wait until the block ends, so keep it short."""
         with self._lock:
             for part in self.partitions:
                 part.services.expire_waits()
@@ -144,8 +140,7 @@ class HostTable(HostRows):
     def planning(self, number: int = 0) -> Iterator[Callable[[str, Allocations], None]]:
         """Context manager that yields ``take(host, allocations)``, which plans a claim until the block ends.
 
-        A planned claim reduces free amounts and counts builds. Changes and other readers wait, so keep the block short.
-        Allocations from child providers have no effect.
+        A planned claim uses capacity of root providers and counts as a build. It locks the table like ``reading``.
         """
         former: dict[tuple[str, int], int] = {}
         builds: list[int] = []
@@ -173,12 +168,12 @@ class HostTable(HostRows):
 
     @contextlib.contextmanager
     def reading_providers(self, number: int = 0) -> Iterator[PartitionProviders]:
-        """Context manager that yields all providers of a partition; see ``reading``."""
+        """Context manager like ``reading`` that yields all providers of a partition."""
         with self.reading() as view:
             yield PartitionProviders(self, view.trees, number)
 
     def add_reads(self, reads: Reads) -> None:
-        """Store more keys; their columns are complete after each partition is reloaded."""
+        """Store more keys. Their columns are complete once every partition has been reloaded."""
         with self._lock:
             self.reads = union((self.reads, reads))
             self.states.add_reads(self.reads)
@@ -186,14 +181,14 @@ class HostTable(HostRows):
                 part.documents.add_reads(self.reads)
 
     def load(self, snapshot: Snapshot, number: int = 0) -> None:
-        """Replace a partition by a snapshot. Readers wait only for the copy of the columns."""
+        """Replace a partition by a snapshot. Readers wait only while columns are copied."""
         part = self.partitions[number]
         source = HostTable.from_snapshot(snapshot, part.name, self.reads)
         with self._lock:
             self._replace_partition(part, source)
 
     def apply(self, entry: LogEntry, number: int = 0) -> bool:
-        """Apply a log entry; return whether ``apply_used`` already had. Raises ValueError for an unknown kind."""
+        """Apply a log entry. Return whether ``apply_used`` already had. Raises ValueError for an unknown kind."""
         part = self.partitions[number]
         with self._lock:
             was_applied = entry.kind == "used" and all(
@@ -204,13 +199,13 @@ class HostTable(HostRows):
             return was_applied
 
     def apply_used(self, used: Mapping[str, Amounts], position: int, number: int = 0) -> None:
-        """Apply the usage returned by a claim ahead of its log entry; the partition's position stays."""
+        """Apply usage from a claim's answer, ahead of its log entry. The partition's log position stays."""
         with self._lock:
             for name, amounts in used.items():
                 self._set_used(self.partitions[number], name, amounts, position)
 
     def count_builds(self, nodes: Iterable[str], number: int = 0) -> None:
-        """Count an instance placed by this worker in the metrics of each node, until the node reports."""
+        """Count one more build of this worker in each node's metrics, until the node reports."""
         with self._lock:
             rows, now = self.partitions[number].rows, self._clock()
             for row in (rows[name] for name in nodes if name in rows):
@@ -243,13 +238,12 @@ class HostTable(HostRows):
         if service is None:
             part.services.set_deleted(host, position)
         else:
-            # A host takes no claims if two agents share it, so that either might get the build, or if its agent refuses
-            # guests.
+            # No claims if two agents share the host, since either may get the build, or if its agent refuses guests.
             takes_claims = service["enabled"] and service.keys().isdisjoint(("duplicate_ms", "refusal"))
             part.services.set_enabled(host, takes_claims, position, too_old=is_too_old(service.get("rpc_versions")))
 
     def _set_provider(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
-        """Set a provider's document: roots become host rows, others go to the forest. Either may become the other."""
+        """Set a provider's document, in a host row if root, else in the forest. A root may become a child."""
         root = name if provider is None else provider.get("root", name)
         row = part.rows.get(name)
         if position < max(

@@ -24,10 +24,7 @@ UNKNOWN_ZONE = -2  # code of a zone that no host reported
 
 
 class View:
-    """The table's columns, one element per row. Valid only within the block of HostTable.reading.
-
-    Columns are read-only or copies. ``size`` is the number of rows.
-    """
+    """Read-only columns of the host table, one element per row. Valid only inside the block of HostTable.reading."""
 
     __slots__ = ("_only", "_services", "_table", "_trees", "instance_limits", "size")
 
@@ -35,26 +32,26 @@ class View:
         self, table: HostRows, instance_limits: Mapping[int, int] = NO_LIMITS, only: Column | None = None
     ) -> None:
         self._table = table
-        self._only = only  # mask of the rows that keep facts and NUMA cells; None: all
-        # Row -> maximum number of instances in this decision, below what its columns allow; 0 excludes the row.
+        self._only = only  # rows whose facts and NUMA cells are visible; None: all
+        # {row: maximum instances in this decision, fewer than the columns allow}; 0 excludes the row.
         self.instance_limits = instance_limits
         self._services: ServiceView | None = None
         self._trees: TreeColumns | None = None
         self.size = len(table.names)
 
     def with_instance_limits(self, instance_limits: Mapping[int, int]) -> "View":
-        """Return this view with a maximum number of instances for some rows."""
+        """Return a view that limits the number of instances on some rows."""
         return View(self._table, dict(instance_limits), self._only)
 
     def with_facts_of(self, rows: Sequence[int]) -> "View":
-        """Return this view with facts and NUMA cells of these rows only."""
+        """Return a view that shows the facts and NUMA cells of these rows only."""
         only = np.zeros(self.size, np.bool_)
         only[rows] = True
         return View(self._table, self.instance_limits, only)
 
     @property
     def rows_with_facts(self) -> list[int]:
-        """Rows with facts or NUMA cells, by name."""
+        """Rows with facts or NUMA cells, sorted by name."""
         return sorted({*self._table.facts.rows, *self._table.numa}, key=self._table.names.__getitem__)
 
     def set_aside(self, rows: Iterable[int]) -> None:
@@ -68,7 +65,7 @@ class View:
 
     @property
     def present(self) -> Column:
-        """Mask of the current hosts."""
+        """Mask of existing hosts, without rows whose instance limit is 0."""
         column = read_only(self._table.present, self.size)
         if self.instance_limits:
             column = column.copy()
@@ -76,7 +73,7 @@ class View:
         return column
 
     def of_kind(self, service: str) -> Column | None:
-        """Return a mask of the rows of a service ("compute", "volume" or "network"); None if all rows are."""
+        """Return a mask of the hosts of a service: "compute", "volume" or "network". None means all hosts."""
         table = self._table
         code = table.kinds.get(service)
         if code == COMPUTE and len(table.kinds) == 1:
@@ -93,19 +90,18 @@ class View:
         return [names[row] for row in rows.tolist()]
 
     def rows(self, names: Iterable[str], number: int = 0) -> Rows:
-        """Return the rows of those names that a partition knows, in order."""
+        """Return the rows of ``names`` in a partition, in order, without unknown names."""
         rows = self._table.partitions[number].rows
         return np.array([rows[name] for name in names if name in rows], np.intp)
 
     def row(self, name: str, number: int = 0) -> int | None:
-        """Return the row of a name in a partition, or None."""
+        """Return the row of a name in a partition, or None if unknown."""
         return self._table.partitions[number].rows.get(name)
 
     def match_names(self, names: Iterable[str]) -> Column:
-        """Return a mask of the rows with these names: nodes, or service hosts with all their nodes.
+        """Return a mask of the named nodes and of all nodes of the named service hosts. Ignores invalid names.
 
-        Compute nodes that another system reports also match its names, and pairs "host/node". Invalid names, which may
-        occur in documents, match no row.
+        Compute nodes that an external system reports also match by its names and by "host/node".
         """
         column = np.zeros(self.size, np.bool_)
         for name in names:
@@ -117,12 +113,12 @@ class View:
         return column
 
     def in_zone(self, zone: str) -> Column:
-        """Return a mask of the rows in an availability zone, by aggregates or else by their own report."""
+        """Return a mask of the hosts in a zone, by their aggregates or else their reports."""
         code = self._table.zones.get(zone, UNKNOWN_ZONE)
         return self.aggregates.in_zone(zone, lambda: self._table.zone[: self.size] == code)
 
     def zone(self, row: int) -> str | None:
-        """Return a row's availability zone: from its first aggregate (by name) with one, or else as reported."""
+        """Return a host's zone: from its first aggregate (by name) with a zone, or else as reported."""
         zones = self.aggregates.metadata_values(ZONE)
         names = sorted(zones.keys() & self.aggregates.of_row(row))
         if names:
@@ -132,16 +128,16 @@ class View:
 
     @property
     def log_positions(self) -> Sequence[LogPosition]:
-        """Log positions of the partitions, in the order of their numbers."""
+        """Log positions of the partitions, by partition number."""
         return [part.log_position for part in self._table.partitions]
 
     def in_partition(self, partition: str) -> Column:
-        """Return a mask of the rows in a partition; all False if it is unknown."""
+        """Return a mask of the hosts in a partition, all False if unknown."""
         numbers = [part.number for part in self._table.partitions if part.name == partition]
         return self._table.partition[: self.size] == numbers[0] if numbers else np.zeros(self.size, np.bool_)
 
     def partition_numbers(self, names: Iterable[str]) -> dict[str, int]:
-        """Return {node: partition number}; a node in several partitions gets the first."""
+        """Return {node: partition number}. A node in several partitions gets the first."""
         if len(self._table.partitions) == 1:
             return dict.fromkeys(names, 0)
         return {
@@ -152,12 +148,12 @@ class View:
         }
 
     def sums_since(self, name: str, number: int = 0) -> int:
-        """Return the log position of a provider's usage if this worker's claims put it ahead of the log, else 0."""
+        """Return the log position of usage that this worker's claims put ahead of the log, else 0."""
         return self._table.sums_since(name, number)
 
     @property
     def services(self) -> ServiceView:
-        """State of the rows' service hosts."""
+        """State of each row's service host."""
         if self._services is None:
             partitions = (part.services for part in self._table.partitions)
             self._services = ServiceView(self._table.services, partitions, self.size)
@@ -165,7 +161,7 @@ class View:
 
     @property
     def aggregates(self) -> AggregateView:
-        """Aggregates of the rows."""
+        """Aggregates of the hosts, with their metadata."""
         return AggregateView(self._table.aggregates, self.size)
 
     @property
@@ -174,11 +170,11 @@ class View:
         return FactView(self._table.facts, self.size, self._only)
 
     def in_network(self, network: Network) -> Column:
-        """Return a mask of the rows whose reported address is in this network."""
+        """Return a mask of the hosts with a reported IP address in ``network``."""
         return self._table.addresses.within(network, self.size)
 
     def address(self, row: int) -> str | None:
-        """Return the reported address of ``row``."""
+        """Return the reported IP address of ``row``."""
         return self._table.addresses.of(row)
 
     @property
@@ -194,7 +190,7 @@ class View:
 
     @property
     def hosts(self) -> ProviderColumns:
-        """Resources and traits of the hosts themselves, without child providers."""
+        """Resources and traits of root providers, without child providers."""
         return self.trees.hosts
 
     @property
@@ -206,26 +202,25 @@ class View:
 
     @property
     def all_trees(self) -> TreeColumns:
-        """Trees as in Placement: every existing provider shares with all trees."""
+        """Trees as in Placement: every existing sharing provider serves them, whatever its state."""
         return TreeColumns(self._table, self.aggregates, self.size, everywhere=True)
 
     def state(self, namespace: str, key: str) -> FloatColumn:
-        """Return a key of the hosts' documents as numbers; True is 1, False 0, anything else NaN.
+        """Return a key of the hosts' documents as numbers: True is 1, False 0, anything else NaN.
 
-        In ``compute``, key "metrics.<name>" is a metric reported by the node. In other namespaces, a row has the value
-        from the document of its own name, or else of its service host. Raises LookupError if no filter or weigher lists
-        the key in ``reads``, or another member of the view provides it.
+        In ``compute``, key "metrics.<name>" is a reported metric. Elsewhere, a node's own document precedes that of its
+        service host. Raises LookupError if no ``reads`` lists the key, or if a View member of its own provides it.
         """
         return read_only(self._table.states.numbers(namespace, key), self.size)
 
     def state_is(self, namespace: str, key: str, text: str) -> Column:
-        """Return a mask of the rows whose key, as above, is this text."""
+        """Return a mask of the hosts whose key equals ``text``. Keys and errors are those of ``state``."""
         return self._table.states.equals(namespace, key, text)[: self.size]
 
     def state_contains(self, namespace: str, key: str, text: str) -> Column:
-        """Return a mask of the rows whose key, as above, is a list with this text."""
+        """Return a mask of the hosts whose key is a list with ``text``. Keys and errors are those of ``state``."""
         return self._table.states.contains(namespace, key, text, self.size)
 
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return a namespace's documents by name, reduced to the keys in ``reads``; raises LookupError as above."""
+        """Return {name: document} of a namespace, reduced to ``reads``. Raises LookupError like ``state``."""
         return ChainMap(*(part.documents.of(namespace) for part in self._table.partitions))

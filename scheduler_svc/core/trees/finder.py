@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of one more instance on a host, searched in its provider tree on demand."""
+"""Search of a host's provider tree, on demand, for the allocations of one more instance."""
 
 from collections import Counter, defaultdict
 
@@ -13,23 +13,22 @@ from scheduler_svc.core.tree_request import tree_request
 from scheduler_svc.core.trees.numa import read_conditions
 from scheduler_svc.core.trees.reader import TreeReader
 
-# Search steps of one decision, per hundred instances. Each search takes its first steps from the reserve, so that hard
-# searches leave enough for the hosts after them.
+# Search steps of a decision per hundred instances. The first steps of each search come from a reserve of their own.
 COMMON_STEPS = 5 * MAX_STEPS
 RESERVED_STEPS = 10 * MAX_STEPS
-FIRST_STEPS = 250  # of each search; nearly all need fewer
+FIRST_STEPS = 250  # reserved steps of each search; nearly all searches need fewer
 TREE_READ_STEPS = 6  # cost of reading one tree, in search steps
-RETRY_FACTOR = 8  # more steps for the second search of hosts that the first did not decide
+RETRY_FACTOR = 8  # ``factor`` of the second search, on hosts that the first left undecided
 
-# Allocations of an instance on a host; None means all resources from the root provider.
+# Allocations of one instance on a host. None: all resources from the root provider.
 HostAllocation = Allocations | None
 
 
 class AllocationFinder:
-    """Searches trees of single hosts, given the reservations for other instances of the same call."""
+    """Finder of allocations on single hosts that respects the reservations for other instances of the call."""
 
     def __init__(self, view: View, request: SchedulingRequest, count: int = 1, factor: int = 1) -> None:
-        """``count`` instances to search for limit the search steps; ``factor`` multiplies those beyond the first."""
+        """``count`` is the number of instances to budget for. ``factor`` multiplies all but the reserved steps."""
         self._view = view
         self._request = request
         self._tree_request = tree_request(request)
@@ -45,21 +44,21 @@ class AllocationFinder:
 
     @property
     def is_needed(self) -> bool:
-        """Whether trees must be searched; on a flat host, the root serves a request without groups."""
+        """Whether trees must be searched. On flat hosts, the root serves requests without groups."""
         return bool(self._request.groups) or not self._view.trees.are_flat
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether hosts that were not searched yet stay undecided."""
+        """Whether the steps are used up, so that the remaining hosts stay undecided."""
         return self._reserved_steps <= 0
 
     @property
     def is_undecided(self) -> bool:
-        """Whether a host may fit for which no allocation was found."""
+        """Whether some host without an allocation may fit."""
         return self._any_undecided or self.is_exhausted
 
     def find(self, row: int) -> HostAllocation | NoCandidateReason:
-        """Return an allocation of one more instance, or the reason for none. Raises BuiltInFailed."""
+        """Return the allocations of one more instance, or why it does not fit. Raises BuiltInFailed."""
         if row not in self._allocations:
             try:
                 self._allocations[row] = self._search_host(row)
@@ -71,7 +70,7 @@ class AllocationFinder:
         return self._allocations[row]
 
     def reserve(self, row: int) -> Allocations | None:
-        """Reserve one instance's allocations on a host; later searches count them as used."""
+        """Reserve and return one instance's allocations on a host. Later searches count them as used."""
         allocation = self.find(row)
         if isinstance(allocation, NoCandidateReason):
             raise ValueError(f"{self._view.name(row)} has no allocation for this request")
@@ -87,7 +86,7 @@ class AllocationFinder:
         return allocation
 
     def assume_released(self, allocations: Allocations) -> None:
-        """Count these allocations as free in later searches; call before the first ``find``."""
+        """Count these allocations as free. Call before the first ``find``, which caches its results."""
         for name, amounts in allocations.items():
             self._ledger[name].subtract(amounts)
 
@@ -102,7 +101,7 @@ class AllocationFinder:
         if not self._request.groups:
             if self._reader.is_bare(row):
                 return None  # column tests have counted how many instances fit
-            # On most nested hosts, the root alone serves an ordinary request.
+            # Shortcut: on most nested hosts, the root alone serves a request without groups.
             if provider_satisfies(self._reader.root(row, self._ledger), self._tree_request.groups[0]):
                 return None
         if self.is_exhausted:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA conditions of a request on a host, from the host's last report and the claims since."""
+"""NUMA conditions of a request on a host, from the host's last report and later claims."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,10 +11,10 @@ from rpcapi.resources.trees.tree import ProviderTree
 
 
 def read_conditions(numa: Mapping[str, Any], cell_states: Sequence[Any], tree: ProviderTree) -> NumaConditions:
-    """Return the conditions; ``numa`` is the request's topology, ``cell_states`` the reported cells.
+    """Return the conditions of topology ``numa`` on a host's reported cells.
 
-    Pinned CPUs come from the report, usage from ``tree``. The difference is assumed to be guests like this one, so the
-    host may still reject the guest; it then reports at once.
+    Usage in ``tree`` beyond the reported pinned CPUs is assumed to belong to guests like this one. If that is wrong,
+    the host rejects the guest and reports at once.
     """
     topology = GuestTopology.from_dict(numa)
     providers = {provider.id: provider for provider in tree.providers}

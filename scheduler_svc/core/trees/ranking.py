@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds allocations to a driver's ranking, and drops hosts whose provider trees do not fit."""
+"""Allocations for a driver's ranking, without the hosts whose provider trees do not fit."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,16 +13,15 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import RETRY_FACTOR, AllocationFinder
 
-MAX_RANKINGS = 3  # rankings of one instance with a candidate; more would only find worse ones
+MAX_RANKINGS = 3  # limit for a single instance that has a candidate: more rankings would only find worse hosts
 REASON_REQUEST_TREES = "no provider tree fits with the rest of this request"
 
 
 def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
     """Return ``driver``'s ranking of hosts whose trees fit, with allocations where needed.
 
-    Columns show only which trees could serve each part of a request alone. Hosts that cannot serve all parts together
-    are dropped and the rest ranked again, until the search steps are used up. If no ranking serves the request, the
-    hosts whose search was not decided are searched once more, with more steps.
+    Columns only show whether a tree serves each part of a request alone. Hosts that cannot serve all parts together are
+    dropped and the rest ranked again. If the request stays unserved, undecided hosts get a second, longer search.
     """
     ranking = driver.rank(view, request, count, seed)
     finder = AllocationFinder(view, request, count)
@@ -42,7 +41,7 @@ def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, see
 
 
 def fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ranking | None:
-    """Add allocations and drop hosts whose trees do not fit; None if an instance has no host left."""
+    """Add allocations and drop hosts whose trees do not fit. Return None if an instance has no host left."""
     finder = AllocationFinder(view, request, len(ranking.candidates))
     if not ranking.candidates or not finder.is_needed:
         return ranking
@@ -52,10 +51,7 @@ def fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ra
 
 
 class _AssignmentPlan:
-    """Assigns allocations in order: each instance takes its first host that fits.
-
-    ``instance_limits`` has the rows that take fewer instances than their columns suggest.
-    """
+    """Plan in which each instance, in order, takes its first host that fits."""
 
     def __init__(self, view: View, request: SchedulingRequest, finder: AllocationFinder, base: Ranking) -> None:
         self.base = base
@@ -72,13 +68,13 @@ class _AssignmentPlan:
         return bool(self._assignments) and all(self._assignments)
 
     def search_undecided(self, finder: AllocationFinder) -> None:
-        """Search the hosts again whose search was not decided."""
+        """Let the next ``improve`` search undecided hosts again, with ``finder``."""
         self._finder = finder
         for row in [row for row, reason in self._miss_reasons.items() if reason is NoCandidateReason.UNDECIDED]:
             del self._miss_reasons[row], self.instance_limits[row]
 
     def improve(self, rank_rest: Callable[[], Ranking], count: int) -> None:
-        """Assign allocations, and rank again without the hosts that do not fit while more can be gained."""
+        """Assign allocations. Rank again without the hosts that do not fit, while that may help."""
         rankings = 1
         while self.base.candidates and self.assign() and not self._is_enough(count, rankings):
             next_ranking = rank_rest()
@@ -88,13 +84,12 @@ class _AssignmentPlan:
             rankings += 1
 
     def _is_enough(self, count: int, rankings: int) -> bool:
-        """Return whether to stop ranking: nothing more to gain, or no search steps left."""
         if not self.is_served:
             return self._finder.is_exhausted
         return count > 1 or rankings >= MAX_RANKINGS or len(self._assignments[0]) >= max_candidates(count)
 
     def assign(self) -> bool:
-        """Assign allocations to all instances; return whether any host's limit changed."""
+        """Assign allocations to all instances. Return whether any host's limit changed."""
         earlier_limits = dict(self.instance_limits)
         homes = self._view.partition_numbers({name for names in self.base.candidates for name in names})
         rows = {name: row for name, number in homes.items() if (row := self._view.row(name, number)) is not None}
@@ -109,7 +104,7 @@ class _AssignmentPlan:
         return self.instance_limits != earlier_limits
 
     def ranking(self) -> Ranking:
-        """Return the ranking with allocations; without candidates if any instance has none."""
+        """Return the ranking with allocations, or without candidates if any instance has none."""
         reasons = Counter(self.base.reasons)
         reasons.update(str(self._miss_reasons[row]) for row in self._dropped_rows())
         if not self.is_served:
@@ -135,7 +130,7 @@ class _AssignmentPlan:
         )
 
     def _dropped_rows(self) -> list[int]:
-        """Return the rows that take no instance; if the request is not served, those that were not decided too."""
+        """Return the rows that take no instance, including undecided rows if the request is not served."""
         return [
             row
             for row, limit in self.instance_limits.items()
@@ -151,7 +146,7 @@ class _AssignmentPlan:
         return samples
 
     def _assign_instance(self, hosts: Sequence[tuple[str, int]], counts: Counter[int]) -> dict[str, Allocations | None]:
-        """Return one instance's allocations on each host that fits, and reserve the first."""
+        """Return one instance's allocations on each host that fits. Reserve the first."""
         allocations: dict[str, Allocations | None] = {}
         for name, row in hosts:
             allocation = self._finder.find(row)
@@ -166,7 +161,7 @@ class _AssignmentPlan:
         return allocations
 
     def _assign_to_one_host(self, rows: Mapping[str, int]) -> list[dict[str, Allocations | None]]:
-        """Return each instance's allocations on every host that takes all instances."""
+        """Return each instance's allocations on the hosts that take all instances."""
         assignments: list[dict[str, Allocations | None]] = [{} for _ in self.base.candidates]
         for name in self.base.candidates[0]:
             self._finder.reset()
