@@ -4,12 +4,12 @@
 from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.namespaces.namespace import Namespace, object_schema
 
-BRIDGE_NAMESPACE = "nova_bridge"  # has only the bridge's document
-BRIDGE = "bridge"  # name of the bridge's document
+BRIDGE_NAMESPACE = "nova_bridge"  # contains a single document, BRIDGE
+BRIDGE = "bridge"
 WRITER = "gantt-nova-bridge"
 STATUS_KEYS = ("up", "disabled", "forced_down", "mapped", "cell_disabled")
 
-JUST_DOWN_KEY = "just_down"  # a service that is down for less than a minute
+JUST_DOWN_KEY = "just_down"  # true while the service is down for less than a minute
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": 255}
 _FLAG = {"type": "boolean"}
@@ -27,7 +27,7 @@ COMPUTE_NODE = object_schema(
         "facts": {"type": "object"},
         "metrics": {"type": "object", "additionalProperties": {"type": "number"}},
         "host_ip": {"type": ["string", "null"]},
-        # Named like Nova's columns: amounts and allocation ratios, a NUMATopology, device pools and devices.
+        # Contents of Nova's columns: amounts and allocation ratios, NUMATopology, PCI device pools.
         "amounts": {"type": "object", "additionalProperties": {"type": "number"}},
         "numa_topology": {"type": "object"},
         "pci_pools": {"type": "array", "items": {"type": "object"}},
@@ -36,7 +36,7 @@ COMPUTE_NODE = object_schema(
     required=[compute_node.SERVICE_HOST, compute_node.NODE, compute_node.CELL, *STATUS_KEYS],
 )
 
-# Store clock at the last reading of the API database, and at a cell's first reading without an answer.
+# ``read_ms``: store clock when the API database was last read. ``unread_since_ms``: when a cell first failed to answer.
 BRIDGE_STATE = object_schema(
     {
         "read_ms": _TIME,
@@ -56,7 +56,7 @@ BRIDGE_STATE = object_schema(
 
 
 def build() -> list[Namespace]:
-    """Return the namespaces of the bridge's documents, except aggregates, which are built in."""
+    """Return the bridge's namespaces, except aggregates, which are built in."""
     return [
         Namespace(compute_node.NAMESPACE, WRITER, COMPUTE_NODE),
         Namespace(BRIDGE_NAMESPACE, WRITER, BRIDGE_STATE),

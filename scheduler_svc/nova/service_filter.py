@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts on which Nova cannot build, from Nova's service records. With [nova] enabled always first and last."""
+"""Filter that rejects hosts on which Nova cannot build. With [nova] enabled, it runs first and again last."""
 
 from collections.abc import Iterator
 
@@ -58,7 +58,7 @@ def _cell_predicates(view: View, request: SchedulingRequest) -> Iterator[HostPre
 
 
 def _service_predicates(view: View, scope: FilterScope) -> Iterator[HostPredicate]:
-    """Accept hosts with a compute service that is up and enabled. For forced hosts, Nova checks only the trait."""
+    """Accept hosts whose compute service is up and enabled. For forced hosts, Nova checks only the trait."""
     if scope is FilterScope.ALL:
         yield HostPredicate(REASON_FORCED_DOWN, _is(view, "forced_down", 0))
         yield HostPredicate(REASON_DOWN, _is(view, "up", 1) | _is(view, namespaces.JUST_DOWN_KEY, 1))
@@ -69,7 +69,7 @@ def _service_predicates(view: View, scope: FilterScope) -> Iterator[HostPredicat
 
 
 def waiting_predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Reject hosts that have just gone down; last, because callers wait for them."""
+    """Reject hosts that just went down. Runs last, because callers wait for the rejected hosts."""
     if request.service == COMPUTE and request.scope is FilterScope.ALL:
         yield HostPredicate(transient.COMPUTE_JUST_DOWN, _is(view, "up", 1))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Suspicion of the message bus while all hosts of a partition are silent at once."""
+"""Suspicion that the message bus has failed, while all hosts of a partition are silent."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,8 +15,8 @@ from scheduler_svc.store.reports import COMPUTE
 
 LOG = log.getLogger(__name__)
 
-MIN_HOSTS = 3  # fewer hosts may well be lost together
-SILENT_SHARE = 0.5  # share of the time until a silent host is down
+MIN_HOSTS = 3  # minimum for a suspicion; fewer hosts may well fail together
+SILENT_SHARE = 0.5  # share of ``dead_after_ms`` after which all hosts count as silent
 
 
 class ServiceStore(Protocol):
@@ -25,18 +25,14 @@ class ServiceStore(Protocol):
     def list_state(
         self, namespace: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
-        """Return a page of documents."""
+        """Return a page of (name, version, document), and the next marker."""
 
     def clock_ms(self) -> int:
-        """Return the server's clock."""
+        """Return the clock of the store's server."""
 
 
 class BusSuspicion:
-    """Judges one partition for one worker.
-
-    Like the node controller of Kubernetes when no node is ready: silent hosts are marked down only if others report,
-    and after a suspicion each host first gets its full time for a report.
-    """
+    """Spares silent hosts of a partition while none reports, like Kubernetes' node controller."""
 
     def __init__(
         self,
@@ -44,7 +40,7 @@ class BusSuspicion:
         reports_silent_s: Callable[[], float],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``reports_silent_s``: Seconds since this worker received a host's report; the store is read if it is long."""
+        """``reports_silent_s``: seconds since a host reported to this worker. If few, the store is not read."""
         self._store = store
         self._reports_silent_s = reports_silent_s
         self._clock = clock
@@ -52,7 +48,7 @@ class BusSuspicion:
         self._suspects = False
 
     def spares_hosts(self, dead_after_ms: int) -> bool:
-        """Return whether hosts that are silent for ``dead_after_ms`` may not be marked down now."""
+        """Return whether no host may be marked down now for being silent for ``dead_after_ms``."""
         suspects = self._are_all_silent(dead_after_ms * SILENT_SHARE)
         if suspects and not self._suspects:
             LOG.error("No host of partition %s reports: the message bus is suspected", self._store.partition)
@@ -61,7 +57,7 @@ class BusSuspicion:
         self._suspects = suspects
         reason = f"no host of partition {self._store.partition} reports, the message bus is suspected"
         NOT_READY.labels(reason=reason).set(suspects)
-        if suspects:
+        if suspects:  # after the suspicion, each host first gets its full time to report
             self._spares_until = self._clock() + dead_after_ms / 1000
         return self._clock() < self._spares_until
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cleanup of a partition: overdue claims, silent services, old tombstones."""
+"""Cleanup of a partition: expired claims, silent services, old tombstones."""
 
 import time
 from collections.abc import Callable
@@ -10,28 +10,21 @@ from scheduler_svc.store.protocols.maintenance import MaintenanceStore
 from scheduler_svc.store.records import COLLECT_MS
 
 BATCH = 100  # limit per kind and script; 100 expired claims take 2 to 3 ms
-STORE_SHARE = 0.05  # share of the store's time for one worker, the first of each daemon
-MIN_PAUSE = 0.001  # seconds; 0 would mean no pause
+STORE_SHARE = 0.05  # share of the store's time that each daemon's first worker may use while work remains
+MIN_PAUSE = 0.001  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class ReapLimits:
-    """Ages in ms after which the reaper acts.
+    """Ages in ms after which the reaper acts."""
 
-    ``dead_after_ms``: Silence after which a service is down; None: a service group decides liveness. ``tombstone_ms``:
-    Lifetime of tombstones. ``collect_ms``: Duration of a new epoch's collection of forgotten hosts' names.
-    """
-
-    dead_after_ms: int | None
+    dead_after_ms: int | None  # silence of a service that is down; None: a service group decides liveness
     tombstone_ms: int
-    collect_ms: int = COLLECT_MS
+    collect_ms: int = COLLECT_MS  # collection of forgotten hosts' names in a new epoch
 
 
 class Reaper:
-    """Cleans up a partition, in any number of workers: each batch is one atomic, idempotent verb.
-
-    While more is due, batches follow each other as fast as ``STORE_SHARE`` allows.
-    """
+    """Cleans up a partition. Safe in any number of workers: each batch is one atomic, idempotent verb."""
 
     def __init__(
         self,
@@ -40,7 +33,6 @@ class Reaper:
         spares_hosts: Callable[[int], bool] = lambda _dead_after_ms: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``spares_hosts``: Whether no host may be marked down now; see BusSuspicion."""
         self._store = store
         self._spares_hosts = spares_hosts
         self._limits = limits
@@ -69,5 +61,5 @@ class Reaper:
             metrics.LIVE_CLAIMS.labels(partition=self._store.partition, state=state).set(count)
 
     def pause(self, interval: float) -> float:
-        """Return the seconds until the next batch: ``interval``, or less while more is due."""
+        """Return the seconds until the next batch: at most ``interval``, less while work remains."""
         return interval if self._pause is None else min(interval, self._pause)

@@ -26,17 +26,16 @@ LOG = log.getLogger(__name__)
 
 NAMES_PER_CALL = 1000  # hosts per script call
 BLOCK_MS = 1000  # longest wait of stop() for the follower
-RESTING_PAUSE = 0.01  # seconds between reads while the log has only this worker's claims, or no call waits for news
-CARRIED_PAUSE = 0.05  # seconds between reads while answers to claims carry the log's entries
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
+RESTING_PAUSE = 0.01  # seconds between reads while the log has only this worker's claims, or with ``for_api``
+CARRIED_PAUSE = 0.05  # seconds between reads while claim answers carry the log
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before retries
 
 
 class Replica(BackgroundLoop):
-    """In-memory copy of one partition, by a thread that loads a snapshot and follows the log.
+    """In-memory copy of one partition. Its thread loads a snapshot, then follows the log.
 
-    Partitions may share a table. During a store outage decisions use the last known state, and their claims fail.
-    ``table`` raises NotReady before the first load. ``on_loaded`` is called after each full load: at start, after a log
-    gap, an outage, a new epoch, or a mass departure of names.
+    During a store outage decisions use the last known state, and their claims fail. ``on_loaded`` is called after each
+    full load: at start, after a log gap, an outage, a new epoch, or a mass departure of names.
     """
 
     def __init__(
@@ -47,11 +46,7 @@ class Replica(BackgroundLoop):
         *,
         for_api: bool = False,
     ) -> None:
-        """``for_api``: for gantt-placement, which always calls ``reach`` before it reads the table.
-
-        The follower reads only when ``reach`` needs it. It leaves forgotten operator writes to the schedulers, since
-        its store user may not write host state.
-        """
+        """``for_api``: gantt-placement calls ``reach`` before each read, and may not write host state."""
         super().__init__(f"replica {store.partition}")
         self._store = store
         self._on_loaded = on_loaded
@@ -63,12 +58,11 @@ class Replica(BackgroundLoop):
         self._moved = threading.Condition()
         self._waiting_calls = 0  # waiting in ``reach``
         self._applying = threading.RLock()
-        self._is_carried = False  # whether answers to claims carried all entries since the follower's last pass
-        self._reloads_requested = self._reloads_done = 0  # full reloads
+        self._is_carried = False  # whether claim answers carried all entries since the follower's last pass
+        self._reloads_requested = self._reloads_done = 0
         self._is_loaded = False
-        self.has_named_its_own = False  # whether the table named its hosts at the last load, or had none
-        # Hosts that this worker has named and that have been neither audited nor fenced since. They are named again if
-        # the store loses its data again.
+        self.has_named_its_own = False  # whether the last load first named the hosts of the table that it replaced
+        # Hosts that this worker named, neither audited nor fenced since: named again if the store loses data again.
         self.absent_hosts: set[str] = set()
         self.collects_names = False  # whether the store collected names of forgotten hosts at the last load
         self._pause = FIRST_PAUSE  # seconds to wait after the next failure
@@ -80,7 +74,7 @@ class Replica(BackgroundLoop):
 
     @property
     def table(self) -> HostTable:
-        """The table; raises NotReady until this partition is loaded."""
+        """The host table. Raises NotReady until this partition is loaded."""
         if not self.ready:
             raise errors.NotReady(
                 what="This scheduler worker",
@@ -98,20 +92,17 @@ class Replica(BackgroundLoop):
 
     @property
     def log_position(self) -> LogPosition:
-        """Epoch and position of the last applied log entry."""
         return self._table.partitions[self.number].log_position
 
     @property
     def last_contact_s(self) -> float:
-        """Seconds since the store last answered a read of the log."""
         return self.presence.silent_s
 
     def record_report(self) -> None:
-        """Note that this worker received a report of one of the partition's hosts."""
         self._last_report = time.monotonic()
 
     def reports_silent_s(self) -> float:
-        """Return the seconds since this worker received a report of a host; infinite before the first."""
+        """Return the seconds since a host reported to this worker; infinite before the first report."""
         return time.monotonic() - self._last_report
 
     @property
@@ -119,14 +110,14 @@ class Replica(BackgroundLoop):
         return self._table.host_counts(self.number)
 
     def load(self) -> None:
-        """Load a full snapshot; raises StoreUnavailable."""
+        """Load a full snapshot. Raises StoreUnavailable."""
         with self._applying:
             self._load()
 
     def _load(self) -> None:
         request_number = self._reloads_requested
         epoch, _began = self._store.check_identity()
-        # Repeat writes and name hosts before the table is replaced: the store may have forgotten them.
+        # Repeat writes and name hosts before the table is replaced, because the store may have forgotten them.
         if self.ready and epoch != self.log_position.epoch and not self._for_api:
             self._operator_writes.repeat_forgotten(self._store, self.log_position.position)
         self.has_named_its_own = self.ready
@@ -156,7 +147,6 @@ class Replica(BackgroundLoop):
         self._is_loaded = True
 
     def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
-        """Name hosts that may run claims which the store forgot; see LogStore.name_hosts."""
         batches = list(paging.batches(hosts, NAMES_PER_CALL)) or [()]
         collects = False
         for number, batch in enumerate(batches, 1):
@@ -164,7 +154,7 @@ class Replica(BackgroundLoop):
         return collects
 
     def step(self, block_ms: int) -> bool:
-        """Apply new entries, after at most ``block_ms``; return whether there were any, all known from claims."""
+        """Wait up to ``block_ms`` for entries and apply them. Return whether all are this worker's claims."""
         position = self.log_position.position
         entries = self._store.follow(position, block_ms)
         self.presence.record_answer()
@@ -184,11 +174,7 @@ class Replica(BackgroundLoop):
         return own > 0 and own >= len(entries) - 1
 
     def apply_carried(self, entries: Sequence[LogEntry], epochs: Collection[int]) -> None:
-        """Apply log entries that came with answers to claims of these epochs, read after ``log_position``.
-
-        May run concurrently with the follower. While answers carry the whole log, the follower reads only every
-        CARRIED_PAUSE. Other epochs, gaps and inapplicable entries are left to it.
-        """
+        """Apply entries that came with claim answers of these epochs. Leave gaps and failures to the follower."""
         if not self._applying.acquire(blocking=False):
             return  # the follower is applying entries
         try:
@@ -213,7 +199,7 @@ class Replica(BackgroundLoop):
             self.load()
 
     def _apply(self, entries: Sequence[LogEntry]) -> int:
-        """Apply entries of the current epoch; return how many were already known from answers to claims."""
+        """Apply entries of the current epoch. Return how many of them claim answers had brought before."""
         own = 0
         with self._applying:
             for entry in entries:
@@ -227,7 +213,7 @@ class Replica(BackgroundLoop):
         return own
 
     def reach(self, position: int, timeout: float) -> bool:
-        """Wait until ``position`` is applied; return False after ``timeout`` seconds."""
+        """Wait until ``position`` is applied. Return False after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         with self._moved:
             self._waiting_calls += 1
@@ -244,7 +230,7 @@ class Replica(BackgroundLoop):
             return True
 
     def reload(self, timeout: float) -> bool:
-        """Have the follower load a snapshot, for example after new reads; return False on timeout."""
+        """Have the follower load a snapshot, for example after new reads. Return False on timeout."""
         with self._moved:
             self._reloads_requested += 1
             request_number = self._reloads_requested
@@ -263,7 +249,7 @@ class Replica(BackgroundLoop):
         return RESTING_PAUSE if brought_own_claims or self._for_api else 0.0
 
     def handle_failure(self, error: Exception) -> float:
-        """Log the failure; return the seconds until the reload: half-applied entries would leave hosts stale."""
+        """Log the failure and request a full load, because half-applied entries would leave hosts stale."""
         self._is_loaded = False
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         if isinstance(error, errors.Unavailable):

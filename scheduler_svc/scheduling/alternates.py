@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on candidates that the caller names, such as alternates of an earlier decision, without a new ranking."""
+"""Claims on named candidates, such as alternates of an earlier decision, without a new ranking."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -30,17 +30,15 @@ class PreparedBatch(NamedTuple):
 
 
 class AlternateClaimer:
-    """Claims candidates that the caller names, possibly from a decision minutes ago.
+    """Claims named candidates, possibly of a decision minutes ago. The store checks capacity and audits.
 
-    If the store reports changed eligibility or an old epoch, or a provider tree does not fit, the candidates are
-    filtered again on this worker's current table and sent a second time. An affinity group without members is refused
-    instead, because it may have left the partition in a forgotten epoch. The store checks capacity and audits.
+    If eligibility or the epoch has changed, or a provider tree does not fit, the candidates are filtered again on the
+    current table and sent a second time. A later epoch may have forgotten that an affinity group left the partition.
     """
 
     def __init__(
         self, current: CurrentPolicy, store: ClaimStore, replica: ReplicaView, catch_up_s: float, rewrite: Rewrite
     ) -> None:
-        """``rewrite`` applies prefilters before filtering: RequestRewriter.rewrite."""
         self._current = current
         self._store = store
         self._replica = replica
@@ -83,17 +81,13 @@ class AlternateClaimer:
         return replace(batch, intents=intents)
 
     def _may_have_left(self, batch: ClaimBatch) -> bool:
-        """Return whether an affinity group has no members, so that it may have left in a forgotten epoch."""
+        """Return whether an affinity group has no members here: it may have left in a forgotten epoch."""
         group = batch.group
         return group is not None and group.policy is GroupPolicy.AFFINITY and not self._store.group_hosts(group.id)
 
     def _claim(self, batch: ClaimBatch) -> BatchAnswer:
-        """Claim for all intents, or for none.
-
-        The store gives each member its first candidate that fits. For an affinity group, a host too small for the whole
-        group is excluded and the claim repeated.
-        """
-        verdicts: dict[str, Verdict] = {}  # verdicts on hosts that are too small for all members
+        """Claim for all intents or none. Repeat without hosts that fit only some members of an affinity group."""
+        verdicts: dict[str, Verdict] = {}  # on hosts that are too small for all members
         rest = batch
         while True:
             answer = self._store.prepare(rest)
@@ -106,7 +100,7 @@ class AlternateClaimer:
     def _fit_to_current_trees(
         self, policy: SchedulingPolicy, request: SchedulingRequest, batch: ClaimBatch
     ) -> ClaimBatch:
-        """Add allocations from provider trees, for the rewritten request. Flat hosts need neither."""
+        """Add allocations from provider trees for the rewritten request. Flat hosts need none."""
         with self._replica.table.reading() as view:
             if not AllocationFinder(view, request).is_needed:
                 return batch
@@ -114,7 +108,7 @@ class AlternateClaimer:
         return _without_candidates(batch) if rewritten is None else self._fit_to_trees(rewritten, batch)
 
     def _replaced_allocations(self, batch: ClaimBatch) -> list[Allocations]:
-        """Return the allocations of replaced attempts, which the same verb frees for their successors."""
+        """Return the allocations of replaced attempts, which the claim of their successors frees."""
         with self._replica.table.reading() as view:
             if not len(view.trees.sharing_rows):
                 return []
@@ -166,7 +160,7 @@ class AlternateClaimer:
     def _fit_to_trees(
         self, request: SchedulingRequest, batch: ClaimBatch, replaced_allocations: Sequence[Allocations] = ()
     ) -> ClaimBatch:
-        """Set allocations from the candidates' current trees; count ``replaced_allocations`` there as free."""
+        """Set allocations from the candidates' current trees. ``replaced_allocations`` count as free."""
         number = self._replica.number
 
         def fit(view: View) -> ClaimBatch:
@@ -186,7 +180,7 @@ class AlternateClaimer:
                 for intent in batch.intents
                 for candidate in intent.candidates
             }
-            keeps_unfitted = not request.groups  # by now the root may have the capacity
+            keeps_unfitted = not request.groups  # the root may have capacity by the time of the claim
             return replace(
                 batch, intents=[_fit_intent(finder, rows, intent, keeps_unfitted) for intent in batch.intents]
             )
@@ -196,13 +190,12 @@ class AlternateClaimer:
 
 
 def _kept_all_candidates(fitted: ClaimBatch, batch: ClaimBatch) -> bool:
-    """Return whether no candidate was dropped, for example because its tree is not known yet."""
     pairs = zip(fitted.intents, batch.intents, strict=True)
     return all(len(fitted_intent.candidates) == len(original.candidates) for fitted_intent, original in pairs)
 
 
 def _too_small_hosts(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Verdict]:
-    """Return the hosts that fit some but not all members of a refused affinity group, with their verdicts."""
+    """Return {host: verdict} of hosts that fit only some members of a refused affinity group."""
     is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
     if not is_affinity or answer.accepted or any(result.answer is not Answer.REFUSED for result in answer.prepared):
         return {}
@@ -212,7 +205,7 @@ def _too_small_hosts(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Verdic
         for candidate, verdict in zip(intent.candidates, result.verdicts, strict=False)
     ]
     fits = {host for host, verdict in pairs if verdict is Verdict.FITS}
-    # A member that does not name the host has no verdict for it.
+    # FULL stays for a host that some member does not name, and which thus has no verdict for that member.
     return dict.fromkeys(fits, Verdict.FULL) | {
         host: verdict for host, verdict in pairs if host in fits and verdict is not Verdict.FITS
     }
@@ -237,7 +230,7 @@ def _with_verdicts(batch: ClaimBatch, answer: BatchAnswer, verdicts: Mapping[str
 
 
 def _without_candidates(batch: ClaimBatch) -> ClaimBatch:
-    """Drop all candidates; the store still returns earlier claims."""
+    """Drop all candidates. The store still returns the claims of earlier calls."""
     return replace(batch, intents=[replace(intent, candidates=()) for intent in batch.intents])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request preparation before ranking: resolves hints and applies prefilters."""
+"""Preparation of requests before ranking: resolves hints and applies prefilters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,13 +23,13 @@ Outcome = TypeVar("Outcome", bound=SelectionOutcome)
 
 
 class HostStateAge(Protocol):
-    """Age of the state of hosts that another system reports."""
+    """Age of host state that an external system reports."""
 
     def now_ms(self) -> float:
-        """Return the store's clock; raises StoreUnavailable. Do not call inside a view's block."""
+        """Return the store's clock. Raises StoreUnavailable. May read the store: do not call inside a view's block."""
 
     def check(self, view: View, request: SchedulingRequest, now_ms: float) -> SchedulingRequest:
-        """Note in the request's decision context if the state is too old; raises NoValidHost if it is far too old."""
+        """Note the age of old state in the request's decision context. Raises NoValidHost if it is far too old."""
 
 
 class RequestRewriter:
@@ -40,11 +40,7 @@ class RequestRewriter:
         self._state_age = state_age
 
     def rewrite(self, policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest:
-        """Resolve the request's hints and host names, and apply prefilters.
-
-        Raises NoValidHost or InvalidSpec if a prefilter rejects the request, NoValidHost if the state of hosts is too
-        old, and StoreUnavailable if no partition answers about hinted instances.
-        """
+        """Resolve hints and host names, and apply prefilters. Raises NoValidHost, InvalidSpec and StoreUnavailable."""
         if request.hints:
             request = request.with_decision(instance_hosts=self._find_instance_hosts(request))
         clock_ms = 0.0 if self._state_age is None else self._state_age.now_ms()
@@ -77,7 +73,7 @@ class RequestRewriter:
 
 
 def _spell_hosts(table: HostTable, request: SchedulingRequest) -> SchedulingRequest:
-    """Return the request with the names of its forced and ignored hosts in the spelling of the hosts."""
+    """Replace the names of forced and ignored hosts by their spellings in the table."""
     if not request.force_hosts and not request.ignore_hosts:
         return request
     force_hosts, ignore_hosts = (
@@ -88,7 +84,7 @@ def _spell_hosts(table: HostTable, request: SchedulingRequest) -> SchedulingRequ
 
 
 class RequestIntake:
-    """Entry point of calls: reads the current policy, rewrites the request and selects hosts."""
+    """Entry point of selection calls: rewrites each request and selects hosts, under the current policy."""
 
     def __init__(
         self,

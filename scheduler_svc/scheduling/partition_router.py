@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Router of calls to partitions, in the order of their best hosts."""
+"""Router of calls to partitions, ordered by their best hosts."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,10 +27,9 @@ LOG = log.getLogger(__name__)
 
 
 class PartitionProspects:
-    """Ranks hosts of all partitions together, so that a score does not depend on the partition.
+    """Partitions that could serve all instances of a call, best host first.
 
-    All instances of a call go to one partition: the best host's, or if it lacks capacity, the next. Partitions with too
-    few hosts in the common ranking are ranked again alone.
+    All hosts are ranked together, for comparable scores. Partitions with too few ranked hosts are ranked alone.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class PartitionProspects:
         unavailable_partitions: Sequence[str],
         just_unavailable: Sequence[str] = (),
     ) -> None:
-        """``schedulers`` are indexed by partition number. At least one partition must be available."""
+        """``schedulers`` are in order of partition numbers. At least one partition must be available."""
         self._policy = policy
         self._call = call
         self._schedulers = schedulers
@@ -61,14 +60,14 @@ class PartitionProspects:
         self._remaining_partitions = self._search()
 
     def best(self, excluded: Collection[str] = ()) -> str | None:
-        """Return the best partition with capacity for all instances that is not ``excluded``, or None."""
+        """Return the best partition with capacity for all instances, or None."""
         for name in self._snapshots:
             if name not in excluded:
                 return name
         return next((name for name in self._remaining_partitions if name not in excluded), None)
 
     def snapshot(self, partition: str) -> RankingSnapshot | None:
-        """Return the first ranking to use in a partition; None if it was not ranked yet."""
+        """Return the first ranking to use in a partition, or None if not ranked yet."""
         return self._snapshots.get(partition) if self.common_snapshot.ranking.candidates else self.common_snapshot
 
     def refusal(self, refused: Mapping[str, errors.NoValidHost]) -> errors.NoValidHost:
@@ -121,7 +120,7 @@ class PartitionProspects:
                 yield self._schedulers[number]
 
 
-LINGER_S = 120.0  # longer than any call runs after its partition is agreed
+LINGER_S = 120.0  # longer than any call runs after agreeing on its partition
 SEVERAL_PARTITIONS = "there are several partitions"
 REASON_GROUP = "server group is in another partition"
 
@@ -129,9 +128,8 @@ REASON_GROUP = "server group is in another partition"
 class PartitionRouter:
     """Serves each call in exactly one partition. Thread-safe.
 
-    The first worker to decide a call pins its partition. Repeated calls go there while claims of the first may be live,
-    so no consumer has claims in two partitions. After a refusal, which leaves no claims, another partition may be
-    pinned. A server group has a home with all its members.
+    The first worker to decide a call pins its partition, so that repeated calls never claim in two partitions. After a
+    refusal, which leaves no claims, the pin may move. All members of a server group are in its home partition.
     """
 
     def __init__(
@@ -140,7 +138,6 @@ class PartitionRouter:
         make: Callable[[OpenPartition], PartitionScheduler],
         claim_ttl_s: float,
     ) -> None:
-        """``make`` builds a partition's scheduler; ``claim_ttl_s`` is the lifetime of an unconfirmed claim."""
         self._partitions = partitions
         self._schedulers: Mapping[str, PartitionScheduler] = {
             partition.name: make(partition) for partition in partitions
@@ -152,12 +149,7 @@ class PartitionRouter:
         self._earlier_attempts = EarlierAttempts(partitions)
 
     def select(self, policy: SchedulingPolicy, call: SelectionCall) -> ServedCall:
-        """Select in the call's pinned partition or the best one; see PartitionScheduler.select.
-
-        Also raises StoreUnavailable if an unavailable partition may have claims of the call. A call that is not fresh
-        goes to the partition with its claims; without any it is served only if no partition awaits hosts that may run
-        them.
-        """
+        """Select hosts in one partition. Raises like PartitionScheduler.select, and ClaimClosed."""
         call.ctxt.check_deadline()
         unavailable = [partition.name for partition in self._partitions if partition.presence.away]
         if len(unavailable) == len(self._partitions):
@@ -175,7 +167,7 @@ class PartitionRouter:
         return outcome
 
     def select_batch(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
-        """Serve calls one by one, because each depends on the capacity left by earlier calls."""
+        """Serve calls one by one, because each depends on the capacity that earlier calls leave."""
         outcomes: list[SelectionOutcome] = []
         for call in calls:
             try:
@@ -192,9 +184,9 @@ class PartitionRouter:
         prospects: PartitionProspects,
         unavailable: list[str],
     ) -> ServedCall:
-        """Serve a call in its partition or its group's home, and after a refusal without members in the next."""
+        """Serve a call in its pinned partition or group home. If refused, try the next, unless the home has members."""
         group = call.request.group
-        # Read epochs before agreeing on a home: in a later epoch a partition may have forgotten that the group left.
+        # Read epochs before agreeing on a home: in a later epoch, a partition may have forgotten that the group left.
         epochs = {partition.name: partition.replica.log_position.epoch for partition in self._partitions}
         proposed = self._propose(prospects, unavailable)
         home = GroupHome(self._agree(call, proposed), "") if group is None else self._homes.agree(group, proposed)
@@ -256,7 +248,7 @@ class PartitionRouter:
             )
 
     def _agree(self, call: SelectionCall, proposed: str, instead_of: str | None = None) -> str:
-        """Return the call's partition; replace a pinned partition that is no longer configured."""
+        """Return the call's pinned partition. Replace a pin to a partition that is no longer configured."""
         key = f"consumer:{call.consumers[0]}"
         partition = self._pins.agree(key, proposed, self._pin_ms, instead_of)
         if partition not in self._schedulers:
@@ -264,7 +256,7 @@ class PartitionRouter:
         return partition
 
     def _propose(self, prospects: PartitionProspects, unavailable: Iterable[str]) -> str:
-        """Return the best partition for an unpinned call; a full partition only as a last resort."""
+        """Return the best partition for an unpinned call. One whose store is full comes last."""
         full = [partition.name for partition in self._partitions if not partition.store.accepts_claims()]
         best = (prospects.best(excluded=full) if full else None) or prospects.best()
         names = (partition.name for partition in (self._partitions.own, *self._partitions))

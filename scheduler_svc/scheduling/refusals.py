@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusals: counts of reasons, and errors for the store's answers."""
+"""Refusals: counts of their reasons, and errors for the store's answers."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,6 @@ MAX_COUNTED_REASONS = 200  # label values of the metric
 OTHER_REASON = "other"
 NO_HOSTS = "no host has reported in this partition"
 
-# {verdict of the store on a candidate: reason}
 REASONS: Mapping[str, str] = {
     Verdict.FULL: "full",
     Verdict.CONCURRENT: transient.CLAIMED_MEANWHILE,
@@ -28,20 +27,20 @@ REASONS: Mapping[str, str] = {
     Verdict.UNKNOWN: "gone meanwhile",
 }
 
-# Answers that refuse the attempt itself, so that no retry can change them.
+# Answers that refuse the attempt itself: no retry can change them.
 _FINAL_ANSWERS = frozenset({Answer.ENDED, Answer.CONFLICT, Answer.CONFIRMED, Answer.CLOSED})
 
 _counted_reasons: set[str] = set()
 
 
 def no_valid_host(reasons: Mapping[str, int]) -> errors.NoValidHost:
-    """Return the error, with reasons in filter order: "812 not enough VCPU, 88 ..."."""
+    """Return the error with a message such as "812 not enough VCPU, 88 ..."."""
     reason_texts = [f"{count} {reason}" for reason, count in reasons.items() if count]
     return errors.NoValidHost(reason=", ".join(reason_texts) or NO_HOSTS, reasons=dict(reasons))
 
 
 def with_state_age(error: errors.NoValidHost, request: SchedulingRequest) -> errors.NoValidHost:
-    """Add the noted age of the hosts' state to a refusal."""
+    """Add the age of outdated host state to a refusal."""
     age_s = request.decision.host_state_age_s
     if not age_s:
         return error
@@ -50,7 +49,7 @@ def with_state_age(error: errors.NoValidHost, request: SchedulingRequest) -> err
 
 
 def count(error: errors.NoValidHost) -> None:
-    """Count a refusal. The number of labels is limited, since plugins choose their reasons freely."""
+    """Count a refusal by reason, with a limited number of labels, because plugins choose reasons freely."""
     for reason in error.reasons:
         if reason not in _counted_reasons and len(_counted_reasons) < MAX_COUNTED_REASONS:
             _counted_reasons.add(reason)
@@ -58,7 +57,7 @@ def count(error: errors.NoValidHost) -> None:
 
 
 def claim_error(prepared: Iterable[IntentResult], partition: str) -> errors.ClaimError | None:
-    """Return the ClaimError of the first refused attempt, with its claim's host and partition, or None."""
+    """Return the error of the first attempt that the store refused for good, or None."""
     for result in prepared:
         if result.answer in _FINAL_ANSWERS:
             return CLAIM_REFUSALS[result.answer].error(

@@ -11,7 +11,7 @@ from rpcapi.validation.text import invalid_spec
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.request import SchedulingRequest
 
-# Fields with the same name, meaning and default in both.
+# Fields with the same name, meaning and default in both classes.
 COPIED = {field.name for field in fields(SchedulingRequest)}.intersection(objects.RequestSpec.fields) - {"groups"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of the bridge, derived from Nova's records."""
+"""Documents of gantt-nova-bridge, derived from Nova's records."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -28,10 +28,7 @@ def compute_documents(
     now_ms: int,
     down_ms: int,
 ) -> Documents:
-    """Return the documents of a cell's compute nodes; as in Nova, a node without a service is no host.
-
-    A service is up if it reported in the last ``down_ms``, by a clock not far ahead, and just down for a minute more.
-    """
+    """Return the documents of a cell's compute nodes. Like Nova, skip nodes without a service."""
     by_host = {service.host: service for service in services}
     documents: Documents = {}
     for node in nodes:
@@ -61,7 +58,7 @@ def with_mapping(cell: CellMapping, host: str, host_cells: Mapping[str, str]) ->
 
 
 def aggregate_documents(aggregates: Iterable[Aggregate], computes: Mapping[str, Mapping[str, Any]]) -> Documents:
-    """Return the documents of aggregates; members are the nodes of the aggregate's hosts, and hosts without nodes."""
+    """Return the documents of aggregates. A host without nodes is a member itself."""
     nodes: defaultdict[str, list[str]] = defaultdict(list)
     for name, compute in computes.items():
         nodes[compute["service_host"]].append(name)
@@ -77,6 +74,6 @@ def aggregate_documents(aggregates: Iterable[Aggregate], computes: Mapping[str, 
 
 
 def all_computes_own(services: Iterable[Row[Any]]) -> bool:
-    """Return whether all compute services but those forced down or unversioned, as in Nova, set OWNER_NOVA."""
+    """Return whether all compute services set OWNER_NOVA. Like Nova, ignore services forced down or unversioned."""
     versions = [service.version for service in services if service.version and not service.forced_down]
     return bool(versions) and min(versions) >= OWNER_TRAIT_VERSION

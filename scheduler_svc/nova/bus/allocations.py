@@ -12,7 +12,7 @@ from scheduler_svc.nova.bus.hosts import NovaHost
 
 
 class AllocationReader:
-    """Reader of one request's allocations on single hosts, from the trees of a view."""
+    """Reader of a request's allocations on hosts of a view."""
 
     def __init__(self, view: View, request: SchedulingRequest) -> None:
         self._request = request
@@ -20,18 +20,18 @@ class AllocationReader:
         self._reader = TreeReader(view, view.trees, self._trees)
 
     def claimed(self, host: NovaHost, allocations: Allocations | None) -> AllocationCandidate:
-        """Return an instance's claim on a host out of all its ``allocations``; None: resources of the root."""
+        """Match the part of a claim at ``host`` to request groups. ``allocations`` None: all from the root."""
         if allocations is None or (not self._request.groups and self._reader.is_bare(host.row)):
             return self._at_root(host)
         tree = self._reader.tree(host.row)
         near = {provider.id for provider in (*tree.providers, *tree.sharing)}
         own = {provider: amounts for provider, amounts in allocations.items() if provider in near}
         candidates = match_allocations(tree, self._trees, own, StepBudget())
-        # Without a match the tree has changed since the claim, which remains the instance's.
+        # Without a match, the tree has changed since the claim, which stays valid.
         return next(candidates, AllocationCandidate(own, {"": tuple(own)}))
 
     def possible(self, host: NovaHost) -> AllocationCandidate | None:
-        """Return the allocation of one more instance on a host; None if it does not fit."""
+        """Return the allocation of one more instance on a host, or None if it does not fit."""
         if not self._request.groups and self._reader.is_bare(host.row):
             return self._at_root(host)
         candidate = find_first(self._reader.tree(host.row), self._trees, StepBudget())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decorator of methods that Nova calls: errors become Nova's own exceptions."""
+"""Decorator of methods that Nova calls: errors become Nova's exceptions."""
 
 import functools
 import time
@@ -19,17 +19,13 @@ from scheduler_svc.nova.bus.reasons import nova_error
 
 LOG = log.getLogger(__name__)
 
-OWN_SECONDS = 20.0  # any time: the server limits it by the caller's
-PREFIX = "nova."  # prefix of the methods in metrics
+OWN_SECONDS = 20.0  # any positive number: the caller's timeout limits the retries
+PREFIX = "nova."  # prefix of method names in metrics
 Method = Callable[..., Any]
 
 
 def answers_nova(method: Method) -> Method:
-    """Expose ``method(self, ctxt, ...)`` to Nova; count and time its calls.
-
-    GanttErrors become exceptions known to Nova's services. A refusal that may pass by itself postpones the call.
-    Unknown arguments, from a newer caller or one before Nova's 4.3, are an invalid request.
-    """
+    """Expose ``method(self, ctxt, ...)`` to Nova, with metrics. Transient refusals raise CallPostponed."""
 
     @functools.wraps(method)
     def wrapper(self: Any, ctxt: RequestContext, /, **values: Any) -> Any:
@@ -58,5 +54,5 @@ def _nova_failure(error: errors.GanttError | NovaError) -> messaging.ExpectedExc
     try:
         raise error if isinstance(error, NovaError) else nova_error(error)
     except NovaError:
-        # Wrapped like this, the error reaches the caller unchanged and the server logs no traceback.
+        # ExpectedException passes the error to the caller without a traceback in the server's log.
         return messaging.ExpectedException()

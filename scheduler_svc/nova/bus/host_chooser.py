@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""select_destinations for Nova: translates the request, selects and claims hosts, and answers in Nova's terms."""
+"""Nova's select_destinations: translates the request, claims hosts, and answers with Nova's Selections."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,8 @@ from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
 from scheduler_svc.scheduling.intake import RequestIntake
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
-CompleteGroup = Callable[[objects.RequestSpec, str], objects.RequestSpec]  # (spec, project)
+# Function of (spec, project) that checks a spec against its recorded server group.
+CompleteGroup = Callable[[objects.RequestSpec, str], objects.RequestSpec]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,7 @@ class _Pick(NamedTuple):
 
 
 class HostChooser:
-    """Selects hosts for Nova. Thread-safe.
-
-    ``table`` returns this worker's table; ``complete`` checks a request against its recorded server group.
-    """
+    """Selects hosts for Nova. Thread-safe."""
 
     def __init__(
         self,
@@ -76,11 +74,7 @@ class HostChooser:
     def select(
         self, ctxt: RequestContext, spec: Any, uuids: Sequence[str] | None, *, with_alternates: bool
     ) -> list[Choice]:
-        """Return a choice per instance, in order.
-
-        Claims all or none; as in Nova, nothing for a rebuild or if the caller names no instances. Raises NovaError, and
-        the errors of a selection.
-        """
+        """Return one choice per instance, claimed all or none. Raises NovaError and like RequestIntake.select."""
         request = self._with_group(ctxt, request_spec.translate(spec))
         alternates = self._options.max_attempts - 1 if with_alternates else 0
         try:
@@ -98,7 +92,7 @@ class HostChooser:
         return replace(request, spec=self._complete(request.spec, project), fallback=fallback)
 
     def _has_candidates(self, ctxt: RequestContext, request: NovaRequest) -> bool:
-        """Return whether Placement would find a host for one instance, regardless of Nova's filters."""
+        """Return whether Placement would find a host: Nova words its refusals accordingly."""
         specs = [request.spec, *([request.fallback] if request.fallback and self._options.falls_back else [])]
         for spec in specs:
             scheduling_request = self._scheduling_request(ctxt, request, spec)
@@ -113,7 +107,7 @@ class HostChooser:
     def _select(
         self, ctxt: RequestContext, request: NovaRequest, uuids: Sequence[str] | None, alternates: int
     ) -> list[Choice]:
-        if request.is_rebuild or not uuids:
+        if request.is_rebuild or not uuids:  # like Nova, claim nothing
             scheduling_request = self._scheduling_request(ctxt, request, request.spec)
             count = len(uuids) if uuids else request.count
             candidates = self._ranker.rank(ctxt, scheduling_request, count, rewrites=not request.is_rebuild)
@@ -186,14 +180,14 @@ class HostChooser:
         return self._choices(picks, alternates, call.request) if any(further.values()) else choices
 
     def _choices(self, picks: Sequence[_Pick], alternates: int, request: SchedulingRequest | None) -> list[Choice]:
-        """Return a choice per pick, with alternates that fit ``request``; None: nothing is claimed."""
+        """Return a choice per pick, with alternates that fit ``request``. Without a request, nothing is claimed."""
         selected = {pick.name for pick in picks}
         with self._table().reading() as view:
             reader = None if request is None else AllocationReader(view, request)
             return [_choice(view, reader, pick, selected, alternates) for pick in picks]
 
     def to_objects(self, choices: Sequence[Choice]) -> list[list[Mapping[str, Any]]]:
-        """Return per instance its Selection and alternates."""
+        """Return one list per instance: its Selection, then those of its alternates."""
         zone = self._options.default_zone
         return [
             [
@@ -222,7 +216,7 @@ def _choice(view: View, reader: AllocationReader | None, pick: _Pick, selected: 
 
 
 def _alternate_rule(request: SchedulingRequest, result: ServedCall) -> Callable[[str], bool]:
-    """Return the test of alternates: several instances of an affinity group may only use hosts the group was on."""
+    """Return a test of alternates. Several instances of an affinity group may use only hosts of the group."""
     if not request.is_affinity or len(result.prepared) == 1:
         return lambda name: True
     return frozenset(result.group_hosts).__contains__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates of a resource provider."""
+"""Handlers of a resource provider's aggregates."""
 
 from collections.abc import Sequence
 

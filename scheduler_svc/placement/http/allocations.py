@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of consumers."""
+"""Handlers of allocations, by consumer and by provider."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,6 @@ NO_TYPE = "unknown"
 
 
 def show(model: PlacementModel, request: Request, consumer: str) -> Response:
-    """Return a consumer's allocations; empty for an unknown consumer."""
     claim = _find(model, consumer)
     if claim is None:
         return json_response({"allocations": {}})
@@ -41,7 +40,7 @@ def show_provider(model: PlacementModel, request: Request, uuid: str) -> Respons
 
 
 def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
-    """Replace a consumer's allocations; since 1.28 they may be empty."""
+    """Replace a consumer's allocations, which may be empty since 1.28."""
     if not is_uuid(canonical_uuid(consumer)):
         raise bad_request(f"Malformed consumer_uuid: {consumer:.100}")
     body = request.json(of_version(schemas.REPLACE, request.version))
@@ -55,7 +54,7 @@ def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
 
 
 def replace_many(model: PlacementModel, request: Request) -> Response:
-    """Replace the allocations of several consumers, all or none."""
+    """Replace the allocations of all consumers or none."""
     body = request.json(of_version(schemas.REPLACE_MANY, request.version))
     model.consumers.replace(consumer_requests(body, request, model))
     return Response(204)
@@ -94,7 +93,7 @@ def _document(model: PlacementModel, claim: Claim, request: Request) -> dict[str
 def consumer_requests(
     bodies: Mapping[str, Mapping[str, Any]], request: Request, model: PlacementModel
 ) -> list[AllocationChange]:
-    """Return a change per consumer; raises Problem 400 for a consumer in two spellings."""
+    """Return one change per consumer. Raises Problem 400 if a consumer occurs in two spellings."""
     changes = [_consumer_request(consumer, body, request, model) for consumer, body in bodies.items()]
     if len({change.consumer for change in changes}) < len(changes):
         raise bad_request("The allocations name one consumer in two spellings of its UUID.")

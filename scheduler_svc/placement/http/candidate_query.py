@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parser of request groups, and their relations, in a query for allocation candidates."""
+"""Parser of allocation candidate queries: request groups and their relations."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ Groups = Mapping[str, RequestGroup]  # by suffix
 
 
 def read(request: Request) -> CandidateRequest:
-    """Parse a query; ``in_tree`` of its groups stays a UUID. Raises Problem 400."""
+    """Parse a query. ``in_tree`` of a group stays a UUID. Raises Problem 400."""
     policy, limit = request.parameter("group_policy"), request.parameter("limit")
     required, forbidden = _root_traits(request)
     subtrees = _subtrees(request)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query parameters for resources, traits and aggregates, in the forms of each microversion.
-
-``suffix`` is a request group's suffix, '' for the unsuffixed parameters.
-"""
+"""Parsers of query parameters for resources, traits and aggregates. ``suffix`` is a request group's, or ''."""
 
 import re
 
@@ -16,7 +13,7 @@ REPEATED_AGGREGATES_SINCE = 24
 FORBIDDEN_AGGREGATES_SINCE = 32
 ANY_TRAITS_SINCE = 39
 
-MAX_DIGITS = 18  # of an amount; no capacity has more
+MAX_DIGITS = 18  # digits of an amount; no capacity has more
 INVALID = "Invalid query string parameters: "
 
 _AMOUNT = re.compile("[+-]?[0-9]+")
@@ -38,7 +35,7 @@ def request_group(request: Request, suffix: str = "") -> RequestGroup:
 
 
 def resources(text: str) -> dict[str, int]:
-    """Parse ``VCPU:2,MEMORY_MB:1024`` into amounts by resource class; raises Problem 400."""
+    """Parse ``VCPU:2,MEMORY_MB:1024``. Raises Problem 400."""
     form = "Badly formed resources parameter. Expected resources query string parameter in form: "
     form += "?resources=VCPU:2,MEMORY_MB:1024. Got: "
     if not text.strip():
@@ -60,7 +57,7 @@ def resources(text: str) -> dict[str, int]:
 
 
 def traits(request: Request, suffix: str = "") -> tuple[list[set[str]], set[str]]:
-    """Return (sets of traits with one required each, forbidden traits); raises Problem 400."""
+    """Return (sets of traits, one required from each; forbidden traits). Raises Problem 400."""
     required: list[set[str]] = []
     forbidden: set[str] = set()
     for value in request.query.get(f"required{suffix}", []):
@@ -76,7 +73,7 @@ def traits(request: Request, suffix: str = "") -> tuple[list[set[str]], set[str]
 
 
 def aggregates(request: Request, suffix: str = "") -> tuple[list[set[str]], set[str]]:
-    """Return (sets of aggregates with one required each, forbidden aggregates); raises Problem 400."""
+    """Return (sets of aggregates, one required from each; forbidden aggregates). Raises Problem 400."""
     values = request.query.get(f"member_of{suffix}", [])
     if len(values) > 1 and request.version < REPEATED_AGGREGATES_SINCE:
         raise bad_request(f"Multiple member_of{suffix} parameters are not supported")
@@ -110,7 +107,7 @@ def _any_traits(value: str, version: int) -> set[str]:
 
 
 def all_traits(value: str, version: int) -> tuple[list[set[str]], set[str]]:
-    """Parse ``A,!B`` into required traits, a set for each, and forbidden traits; raises Problem 400."""
+    """Parse ``A,!B`` into ([{A}], {B}), required and forbidden traits. Raises Problem 400."""
     names = [name.strip() for name in value.split(",")]
     required = [{name} for name in names if not name.startswith("!")]
     forbidden = {name.lstrip("!") for name in names if name.startswith("!")}  # any number of '!', as in Placement
@@ -124,7 +121,7 @@ def all_traits(value: str, version: int) -> tuple[list[set[str]], set[str]]:
 
 
 def _aggregates(value: str) -> tuple[set[str], bool]:
-    """Parse ``UUID``, ``!UUID``, ``in:UUID,...`` or ``!in:UUID,...`` into aggregates and whether they are forbidden."""
+    """Parse ``UUID`` or ``in:UUID,...``, after ``!`` if forbidden, into (aggregates, whether forbidden)."""
     names, is_forbidden = value.removeprefix("!"), value.startswith("!")
     if names.startswith("in:"):
         alternatives = set(names.removeprefix("in:").split(","))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reshaper: moves inventories and their allocations to other providers."""
+"""Handler of the reshaper, which moves inventories with their allocations to different providers, all or none."""
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.http.allocations import consumer_requests
@@ -12,7 +12,6 @@ from scheduler_svc.placement.model import reshaping
 
 
 def reshape(model: PlacementModel, request: Request) -> Response:
-    """Replace inventories of providers and allocations of consumers, all or nothing."""
     body = request.json(of_version(schemas.RESHAPE, request.version))
     generations = {uuid: part["resource_provider_generation"] for uuid, part in body["inventories"].items()}
     requests = consumer_requests(body["allocations"], request, model)

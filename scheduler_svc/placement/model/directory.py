@@ -25,7 +25,7 @@ UUID_LENGTH = 36  # with dashes
 
 
 class ProviderDirectory:
-    """Providers of one partition; ``table`` is the process's copy, ``number`` the partition's number in it."""
+    """Providers of one partition, with UUIDs as keys. ``number`` is the partition's number in ``table``."""
 
     def __init__(self, store: ProviderStore, table: HostTable, number: int, freshness: Freshness) -> None:
         self._store = store
@@ -35,10 +35,7 @@ class ProviderDirectory:
         self._agents = AgentIdentities()
 
     def id_of(self, uuid: str) -> str | None:
-        """Return the id that a provider with this UUID would have; None if malformed.
-
-        Reads nothing: an agent's provider not learned yet gets the id of an API provider.
-        """
+        """Return the provider id of a UUID, None if malformed. Until learned, agents' providers look API-owned."""
         return self._id_of(uuid) if _is_uuid(uuid) else None
 
     def learn_agents(self) -> None:
@@ -61,11 +58,7 @@ class ProviderDirectory:
     def find_all(
         self, group: RequestGroup, *, name: str | None, provider: str | None, tree: str | None
     ) -> list[tuple[ProviderRow, int]]:
-        """Return the providers that satisfy all conditions, from the table, with the store's generations.
-
-        Each can serve ``group`` from its own free inventories. ``provider`` is the only allowed id, ``tree`` the id of
-        any provider of the required tree.
-        """
+        """Return (table row, store generation) of matching providers. ``tree`` is any provider id in the tree."""
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:
             mask = providers.present & providers.matching(partial(can_serve_alone, group=group))
@@ -76,12 +69,12 @@ class ProviderDirectory:
             if tree is not None:
                 mask &= providers.in_tree(tree)
             rows = list(providers.rows(mask))
-        # Generations may be newer than the rows, which is harmless: a list protects nothing.
+        # Generations may be newer than the rows, which is harmless: no write depends on a list.
         generations = self._store.read_generations([row.id for row in rows])
         return [(row, generations[row.id]) for row in rows]
 
     def get(self, uuid: str) -> ProviderState:
-        """Return a provider; raises Problem 404."""
+        """Return a provider. Raises Problem 404."""
         provider = self.find(uuid)
         if provider is None:
             raise no_provider(uuid)
@@ -95,7 +88,7 @@ class ProviderDirectory:
     def change(
         self, change: ProviderChange, problem_of: Callable[[Refusal, str], Problem] = refused_change
     ) -> ProviderState:
-        """Apply a change and return the changed provider; raises ``problem_of`` of a refusal and the UUID."""
+        """Apply a change and return the provider. Raises ``problem_of(refusal, uuid)`` if refused."""
         answer = self._store.change_provider(change)
         if isinstance(answer, Refusal):
             raise problem_of(answer, uuid_of(change.provider))
