@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request spec of a resized server: the flavor's part is new, placement and attachments stay."""
+"""Request spec of a resized server: new flavor, same placement and attachments."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,6 @@ from rpcapi import errors, objects
 from rpcapi.objects.request_schema import amount_of_flavor, boot_volume
 from rpcapi.resources.groups import NONE
 
-# Fields that the flavor determines. The server keeps the others: placement, image, attachments.
 OF_FLAVOR = (
     *(
         "flavor",
@@ -28,10 +27,9 @@ OF_FLAVOR = (
 
 
 def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objects.RequestSpec:
-    """Return ``spec`` with the resources, traits and topology of ``flavor``, keeping groups of volumes and ports.
+    """Return ``spec`` with the resources, traits and topology of ``flavor``; keep groups of volumes and ports.
 
-    It has no disk if it boots from a volume. Raises InvalidSpec if a group of the flavor has the suffix of a volume or
-    port, or if its disk is smaller.
+    Raises InvalidSpec if such a group has the suffix of a flavor's group, or if the local disk would shrink.
     """
     _check_disk(spec, flavor)
     attached = {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group")}
@@ -65,5 +63,5 @@ def _check_disk(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> None:
 
 
 def larger_amounts(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Return the quota amounts during a resize: the larger per name, since either end may be final."""
+    """Return the larger amount of each name: quota must cover both confirm and revert."""
     return dict(Counter(before) | Counter(after))

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Group mappings: providers of a node that serve the request groups of a claim.
-
-A claim has amounts by provider, but does not say which group each amount serves.
-"""
+"""Group mappings, searched for because a claim's amounts do not name the groups that they serve."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -19,15 +16,12 @@ from rpcapi.resources.trees.tree import Allocations, Provider, ProviderTree
 def group_mappings(
     node: Node, requirements: BuildRequirements, allocations: Allocations, cells: Sequence[HostCell] = ()
 ) -> Iterator[Mapping[str, str]]:
-    """Yield each mapping {suffix: path on the node} consistent with the allocations, within a step budget.
-
-    Given ``cells`` with their usage, mappings are limited to those at which the cells can place the guest's topology.
-    """
+    """Yield {suffix: path} mappings that fit ``allocations`` and any given ``cells``, within a step budget."""
     prefix = node.name + "/"
     providers = [Provider(node.name, traits=frozenset(node.shape.traits), symmetry_key=node.name)]
     for provider in node.shape.child_providers:
         name, parent = prefix + provider.path, prefix + provider.parent if provider.parent else node.name
-        # A unique key keeps equal providers from being pruned: their assignments differ.
+        # Unique keys: the search would prune equal providers, although their assignments differ.
         providers.append(Provider(name, parent, traits=frozenset(provider.traits), symmetry_key=name))
     tree = ProviderTree(providers)
     numa = NumaConditions(requirements.topology, {prefix + cell.path: cell for cell in cells}) if cells else NO_TOPOLOGY

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource tracker: inventories of this host's nodes and the resources held by its attempts."""
+"""Resource tracker: inventories of this host's nodes, and what its attempts use of them."""
 
 import textwrap
 import threading
@@ -19,14 +19,14 @@ from rpcapi.resources import fit
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.names import host_of
 
-MAX_DESCRIPTION = 1000  # maximum length of an assignment's description, which instance records store
+MAX_DESCRIPTION = 1000  # characters of an assignment's description, which instance records store
 
 Allocations = Mapping[str, Mapping[str, int]]
 Inventories = Mapping[str, Inventory]
 
 
 class ResourceTracker:
-    """Admission by the host's own view, without other hosts' providers; a spawn also needs a confirmed claim."""
+    """Accounting of this host's own providers, which admits attempts. A spawn also needs a confirmed claim."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self._nodes = {node.name: node for node in nodes}
@@ -34,16 +34,16 @@ class ResourceTracker:
         self._full_inventories: dict[str, Inventories] = {}
         for node in self._nodes.values():
             self._full_inventories |= _declared_inventories(node)
-        self._inventories = dict(self._full_inventories)  # reduced by withheld capacity
+        self._inventories = dict(self._full_inventories)  # minus withheld capacity
         self._used: dict[str, dict[str, int]] = {name: {} for name in self._inventories}
         self._live_attempts: dict[AttemptRef, Attempt] = {}
-        self._assignments: dict[tuple[str, str], dict[AttemptRef, Assignment]] = {}  # {(node, kind): ...}
+        self._assignments: dict[tuple[str, str], dict[AttemptRef, Assignment]] = {}  # by (node, kind)
         self._unreported_changes = False
-        self._overcommitted_nodes: set[str] = set()  # nodes whose guests hold more than the capacity
+        self._overcommitted_nodes: set[str] = set()
         self._withholding_lock = threading.Lock()
 
     def admit(self, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
-        """Return the attempt with its assignments, or the reason why it does not fit; see ``hold`` for counting it."""
+        """Return the attempt with its assignments, or why it does not fit. Counts nothing, see ``hold``."""
         node = self._nodes.get(intent.name)
         if node is None:
             return f"there is no node {intent.name} on this host"
@@ -67,7 +67,7 @@ class ResourceTracker:
         return replace(intent, assignments=assignments) if assignments else intent
 
     def misfit(self, allocations: Allocations) -> str | None:
-        """Return why these amounts do not fit with the live attempts; None if they fit."""
+        """Return why the amounts do not fit next to the live attempts; None if they fit."""
         for provider, amounts in allocations.items():
             if host_of(provider) not in self._hosts:
                 continue
@@ -90,7 +90,7 @@ class ResourceTracker:
         return self._nodes.get(name)
 
     def hold(self, attempt: Attempt) -> None:
-        """Count the resources of an attempt; idempotent."""
+        """Count the attempt's resources as used. Idempotent."""
         if attempt.ref not in self._live_attempts:
             self._live_attempts[attempt.ref] = attempt
             self._count(attempt, 1)
@@ -99,7 +99,6 @@ class ResourceTracker:
             self._unreported_changes |= bool(attempt.assignments)
 
     def drop(self, ref: AttemptRef) -> None:
-        """Stop counting an attempt; idempotent."""
         attempt = self._live_attempts.pop(ref, None)
         if attempt is not None:
             self._count(attempt, -1)
@@ -108,16 +107,15 @@ class ResourceTracker:
             self._unreported_changes |= bool(attempt.assignments)
 
     def take_unreported_changes(self) -> bool:
-        """Return whether assignments have changed since the last call."""
         changed, self._unreported_changes = self._unreported_changes, False
         return changed
 
     def inventories(self, provider: str) -> Inventories:
-        """Return a provider's current inventories: the shape's object unless something differs."""
+        """Return current inventories; unchanged ones are the shape's own objects."""
         return self._inventories[provider]
 
     def kind_reports(self, node: Node) -> Mapping[str, Any]:
-        """Return the resource kinds' keys of a node's report; may run in parallel with the writing thread."""
+        """Return report keys of the node's resource kinds. Safe while another thread changes the tracker."""
         entries: dict[str, Any] = {}
         for kind in node.shape.kinds:
             if kind.adds_to_reports:
@@ -132,10 +130,7 @@ class ResourceTracker:
         return textwrap.shorten("; ".join(filter(None, words)), MAX_DESCRIPTION, placeholder=" ...")
 
     def reserve(self, node: str, resource_class: str, amount: int) -> bool:
-        """Reserve ``amount`` of a node's class for the host; return False if guests hold it.
-
-        May run in parallel with the writing thread; an admission in progress uses the old value.
-        """
+        """Reserve ``amount`` for the host itself, even during admissions; return False if guests use it."""
         before = self._full_inventories[node]
         inventory = replace(before[resource_class], reserved=amount)
         if inventory.capacity < self._used[node].get(resource_class, 0):
@@ -154,7 +149,7 @@ class ResourceTracker:
         return counts
 
     def excess(self) -> dict[str, dict[str, int]]:
-        """Return {provider: {class: amount above capacity}}, after a shape shrank or an audit re-asserted claims."""
+        """Return {provider: {class: amount above capacity}}, caused by smaller shapes or re-asserted claims."""
         excess: dict[str, dict[str, int]] = {}
         for provider, used in self._used.items():
             over = withheld_capacity.excess_amounts({provider: used}, self._full_inventories)

@@ -12,7 +12,7 @@ from rpcapi.resources import vocabulary
 from rpcapi.resources.inventory import MAX_AMOUNT
 
 GROUP = "quota"
-DEFAULT_RECORDED = 4_000_000  # instances per project, about 1 kB each
+DEFAULT_RECORDED = 4_000_000  # records per project, about 1 kB each
 
 OPTS = [
     pairs.option(
@@ -37,7 +37,6 @@ OPTS = [
 
 
 def load(conf: cfg.ConfigOpts) -> AdmissionLimits:
-    """Return the limits of projects, backlog and specs; raises BadConfiguration."""
     projects = {}
     for text in conf.quota.project_limits:
         project, _, limits = text.strip().partition(" ")

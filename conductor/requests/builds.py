@@ -34,12 +34,11 @@ def build(
     *,
     first_sent: float | None = None,
 ) -> None:
-    """Record the request; idempotent.
+    """Validate a build request and record it for the saga. Idempotent.
 
-    ``names``: Display names, empty or one per instance. ``first_sent``: Unix time in seconds at which the caller first
-    sent the request. Raises InvalidRequest (or a subclass, such as CallerRefused for a hint to an instance of another
-    project); NotFound or GroupContradicted for the server group; InstanceConflict, QuotaExceeded, DeadlinePassed,
-    StoreFull or Unavailable (nothing is recorded).
+    ``names``: display names, empty or one per instance. ``first_sent``: Unix time in seconds of the caller's first try.
+    Raises InvalidRequest or a subclass (CallerRefused for a hint to another project's instance), NotFound,
+    GroupContradicted, InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull or Unavailable before any change.
     """
     check_spec(spec)
     spec = canonical(spec)
@@ -90,7 +89,7 @@ def _check_bounds(parts: ConductorParts, key: str) -> None:
 
 
 def _to_past_ms(first_sent: float | None) -> int | None:
-    """Return the time in milliseconds; None if unknown or in the future (the caller's clock is wrong)."""
+    """Return Unix milliseconds; None if unknown, or in the future because the caller's clock is wrong."""
     if first_sent is None:
         return None
     if isinstance(first_sent, bool) or not isinstance(first_sent, int | float) or not math.isfinite(first_sent):
@@ -101,8 +100,8 @@ def _to_past_ms(first_sent: float | None) -> int | None:
 def compute_request_key(
     ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str], names_by_uuid: Mapping[str, str]
 ) -> str:
-    """Return a hash of the call without its request id: repeated calls may have new ids, several calls one id."""
-    # Skip fields with default values, so that a caller that does not know a new field repeats the same request.
+    """Hash the call without its request id: retries may have new ids, different calls the same id."""
+    # values_set() skips defaults: a retry by a client that lacks a new field still gets the same key.
     identity = [ctxt.project_id or "", ctxt.user_id or "", spec.values_set(), sorted(uuids), dict(names_by_uuid)]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     return make_request_key(ctxt.project_id or "", digest)

@@ -2,7 +2,7 @@
 """Requests to migrate, resize, confirm and revert; the saga executes them.
 
 Only instances of ``project`` (None: all) may move. Functions that begin moves raise InvalidRequest or a subclass
-(CallerRefused, UnknownInstance, InstanceConflict) before any change, and Conflict or StoreUnavailable when the caller
+(CallerRefused, UnknownInstance, InstanceConflict) before any change, and Conflict or StoreUnavailable if the caller
 must retry.
 """
 
@@ -33,11 +33,7 @@ REVERTED = (MigrationStatus.REVERTING, MigrationStatus.REVERTED)
 
 
 class Move(NamedTuple):
-    """Requested move of an instance.
-
-    ``flavors``: Specs of the new flavor, one per image; empty for a migration. ``group``: Migrations of its affinity
-    group, if the group moves.
-    """
+    """Requested move. ``flavors``: specs by image, empty for a migration. ``group``: its affinity group's moves."""
 
     request_id: str
     target: str | None
@@ -63,10 +59,10 @@ def migrate(
     allow_cross_cell: bool = False,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE and SHUTOFF instances for migration, each under its migration uuid; idempotent.
+    """Begin migrations of ACTIVE and SHUTOFF instances, each under its migration uuid. Idempotent.
 
-    Members of an affinity group all get a destination or none (also for ``live_migrate`` and ``resize``). Raises
-    UnknownHost or NoValidHost if ``host``, the only allowed destination, could take none of them now.
+    Members of an affinity group all get a destination or none (also in ``live_migrate`` and ``resize``). Raises
+    UnknownHost or NoValidHost if ``host``, the only allowed destination, does not fit the instances now.
     """
     move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
     _begin(parts, ctxt, uuids, migrations, move, method="migrate_instances", project=project)
@@ -81,7 +77,7 @@ def live_migrate(
     *,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE instances for live migration within their partitions; otherwise like ``migrate``."""
+    """Begin live migrations of ACTIVE instances within their partitions; otherwise like ``migrate``."""
     target = None if host is None else names.canonical(host)
     move = Move(ctxt.request_id, target, allow_cross_cell=False, is_live=True)
     _begin(parts, ctxt, uuids, migrations, move, method="live_migrate_instances", project=project)
@@ -97,15 +93,11 @@ def resize(
     allow_cross_cell: bool = False,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE and SHUTOFF instances to be resized, each under its migration uuid; idempotent.
-
-    ``flavors`` has one flavor spec per image. Also raises InvalidSpec for an instance that has this flavor or whose
-    image has no spec, and QuotaExceeded.
-    """
+    """Begin resizes; ``flavors`` has one spec per image. Also raises InvalidSpec and QuotaExceeded."""
     if len(flavors) > max(1, len(uuids)):
         raise errors.InvalidRequest(why=f"{len(uuids)} instances can have at most as many images, got {len(flavors)}")
     for flavor in flavors:
-        check_spec(flavor.with_values(image={}))  # the image belongs to the server, whose resized spec is checked too
+        check_spec(flavor.with_values(image={}))  # the server keeps its image; _begin_resize checks both together
     move = Move(ctxt.request_id, None, allow_cross_cell, flavors)
     _begin(parts, ctxt, uuids, migrations, move, method="resize_instances", project=project)
 
@@ -162,7 +154,6 @@ def _check_target(
     moving: Sequence[InstanceRecord],
     requests: Mapping[str, BuildRequestRecord],
 ) -> None:
-    """Raise UnknownHost or NoValidHost if the target could not take each instance now, server groups aside."""
     specs = []
     for record in moving:
         spec = instance_spec(record, requests[record.request])
@@ -174,7 +165,7 @@ def _check_target(
 def begin(
     instance: InstanceRecord, request: BuildRequestRecord, uuid: str, move: Move, partition: str
 ) -> InstanceRecord | None:
-    """Return the record that begins to move; None if it does already. Raises InstanceConflict, InvalidRequest."""
+    """Return the record with the begun move; None if begun before. Raises InstanceConflict, InvalidRequest."""
     if instance.migration is not None and instance.migration.uuid == uuid:
         return None
     movable = MOVABLE[:1] if move.is_live else MOVABLE
@@ -211,7 +202,7 @@ def _begin_resize(
     migration: MigrationRecord,
     flavors: Sequence[objects.RequestSpec],
 ) -> InstanceRecord:
-    """Return the record that begins to resize; until confirm or revert, quota counts the larger amounts."""
+    """Return the record with the begun resize; until it ends, quota counts the larger amounts."""
     spec = instance_spec(instance, request)
     flavor = flavor_with_image(flavors, spec.image, instance.uuid)
     resized = resize_spec(spec, flavor)
@@ -230,19 +221,19 @@ def _check_not_source(instance: InstanceRecord, target: str | None) -> None:
 
 
 def confirm(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record that leaves its source for good; None if it did. Raises InstanceConflict."""
+    """Return the record with the confirmed move; None if confirmed before. Raises InstanceConflict."""
     return confirm_move(instance) if _is_finished(instance, migration, CONFIRMED, "be confirmed") else None
 
 
 def revert(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record that returns to its source; None if it does or did. Raises InstanceConflict."""
+    """Return the record with the move in reversal; None if reverted before. Raises InstanceConflict."""
     return revert_move(instance) if _is_finished(instance, migration, REVERTED, "be reverted") else None
 
 
 def _is_finished(
     instance: InstanceRecord, migration: MigrationRecord, done: Collection[MigrationStatus], what: str
 ) -> bool:
-    """Return True if the move waits for confirm or revert, False if ``done``; raises InstanceConflict otherwise."""
+    """Return True if the move awaits confirm or revert, False if ``done``; else raise InstanceConflict."""
     if instance.migration is None or instance.migration.uuid != migration.uuid:
         raise errors.InstanceConflict(uuid=instance.uuid, why=f"migration {migration.uuid} is not its last migration")
     if migration.status in done:

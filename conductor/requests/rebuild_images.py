@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New images for rebuilds; the instance's current host must be able to run them under the current claim."""
+"""Checks of new images for rebuilds: the current host must run them under the current claim."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,17 +15,13 @@ from rpcapi.spec_builder.rebuild import changed_fields
 from rpcapi.validation.documents import IMAGE
 from rpcapi.validation.text import join_names
 
-REBUILD = "rebuild"  # scope of the dry run
+REBUILD = "rebuild"  # dry-run scope
 
 
 def specs_with_image(
     parts: ConductorParts, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return {instance: spec primitive with the new image}; instances without a host skip the host check.
-
-    Raises InvalidSpec for an image that is invalid, contradicts the flavor, or needs another claim or a larger flavor;
-    NoValidHost, UnknownHost, or Unavailable or a subclass.
-    """
+    """Return {instance: spec primitive}. Raises InvalidSpec, NoValidHost, UnknownHost or Unavailable."""
     IMAGE("image", image)
     if not image:
         raise errors.InvalidSpec(why="the image of a rebuild needs an id or a name")
@@ -42,7 +38,7 @@ def specs_with_image(
 
 
 def _fields(spec: objects.RequestSpec, image: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the image of the request; a boot volume has no disk format that hosts must support."""
+    """Return the image's fields, without the disk format if the server boots from a volume."""
     return {key: value for key, value in image.items() if key != "disk_format" or boot_volume(spec) is None}
 
 
@@ -64,7 +60,7 @@ def _check_hosts(
 def _check_host(
     clients: ServiceClients, ctxt: RequestContext, record: InstanceRecord, spec: objects.RequestSpec
 ) -> None:
-    # Check only what depends on the image: the instance keeps its claim. Its size was compared with the minimum.
+    # The instance keeps its claim, so check only image properties. check_spec compared the minimum sizes before.
     image = {key: value for key, value in spec.image.items() if key not in ("min_ram_mb", "min_disk_gb")}
     checked = objects.RequestSpec.of(
         flavor=spec.flavor,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request specs for selecting a host of an instance that moves or is unshelved."""
+"""Request specs that select a host for an instance that moves or is unshelved."""
 
 from conductor.saga.volume_pools import keep_pools
 from conductor.store.migrations import MigrationKind, MigrationRecord
@@ -11,16 +11,15 @@ from rpcapi.resources.trees.tree import Allocations
 def unshelve_spec(
     spec: objects.RequestSpec, target: str | None, allocations: Allocations | None
 ) -> objects.RequestSpec:
-    """Return the request for a host; forced hosts of the boot do not apply, as in Nova, and volumes stay on pools."""
+    """Return the spec with volumes kept on their pools and, like Nova, without forced hosts of the boot."""
     destination = {} if target is None else {"host": target}
     return keep_pools(spec, None, allocations).with_values(force_hosts=[], requested_destination=destination)
 
 
 def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, partition: str) -> objects.RequestSpec:
-    """Return the request for a destination; ``partition`` is the default partition.
+    """Return the spec of a destination, without forced hosts of the boot, with volumes on their pools.
 
-    Forced hosts of the boot do not apply. A cold migration leaves its node, a live migration or evacuation its host; a
-    resize may stay. Volumes stay on their pools.
+    A cold migration must leave its node, a live migration or evacuation its host; a resize may stay.
     """
     spec = keep_pools(spec, migration.source_host, migration.source_allocations)
     ignored = {

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step SELECT: one scheduler call selects and claims hosts for all instances of a request.
-
-Steps UNSHELVE, DESTINATION and EVACUATE make one call per instance.
-"""
+"""Steps SELECT (one scheduler call for all instances), UNSHELVE, DESTINATION and EVACUATE (one for each)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,15 +19,15 @@ from rpcapi.resources.claims import Answer
 
 LOG = log.getLogger(__name__)
 
-WAITING = "Waiting: "  # begins the reason of an instance that is decided again
+WAITING = "Waiting: "  # prefix of the reason while a selection is retried
 
 
 def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Select hosts for all instances; a moving instance comes alone.
+    """Select and claim hosts for all instances; a moving instance is selected alone.
 
-    Idempotent: the claim store repeats its earlier answer, so a claim whose answer was lost is found or aborted, never
-    leaked. Instances without a certain record wait without limit while one may run on a host not audited since a store
-    lost data, or in a silent partition.
+    Idempotent: the store repeats its earlier answer, so that a claim with a lost answer is found or aborted, never
+    leaked. Instances with uncertain records wait without limit while an attempt may run in a silent partition, or on a
+    host that has not audited since a store lost data.
     """
     attempt = max(instance.attempt for instance in instances)
     fresh = all(saga_pass.is_certain(instance) for instance in instances)
@@ -69,7 +66,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
             partition=selections.partition,
             epoch=selections.epoch,
             position=selections.position,
-            certain_epoch=saga_pass.epoch,  # the record was certain, or no other attempt runs in any partition
+            certain_epoch=saga_pass.epoch,  # the record was certain, or the store excluded other attempts
         )
         for index, instance in enumerate(instances)
     ]
@@ -95,7 +92,7 @@ def _select_alone(saga_pass: SagaPass, instance: InstanceRecord) -> list[Instanc
 
 
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    # The abort leaves a tombstone: a select message in flight can no longer create a claim.
+    # The abort leaves a tombstone, so that a select message in flight cannot create a claim.
     status = InstanceStatus.UNSHELVING if instance.is_shelved else InstanceStatus.ERROR
     if instance.open_migration is not None:
         status = building_status(instance)
@@ -114,7 +111,7 @@ def _wait_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: Exceptio
 
 
 def _retry_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: errors.NoValidHost) -> InstanceRecord:
-    """Decide again later while the refusal may pass; the final reason says for how long, and what was passing."""
+    """Retry while the refusal may pass. The final reason names the retry time and the earlier refusal."""
     waited_s = _waited_ms(saga_pass, instance) / 1000
     refusal = summarize_error(error)
     if waited_s < transient.retry_seconds(error, saga_pass.limits.select_timeout_ms / 1000):
@@ -127,7 +124,7 @@ def _retry_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: errors.
 
 
 def _waited_ms(saga_pass: SagaPass, instance: InstanceRecord) -> int:
-    """Return the time since the first try of this selection, without the time in the backlog."""
+    """Return the time since the first try of this selection, without the wait in the backlog."""
     return saga_pass.now_ms - (instance.since_ms or saga_pass.now_ms)
 
 
@@ -136,7 +133,7 @@ def _retry(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> I
 
 
 def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: errors.ClaimConflict) -> InstanceRecord:
-    """Settle the instance whose live claim has another attempt number; retry the others."""
+    """Settle the instance if its own live claim has a different attempt number, otherwise retry."""
     if instance.uuid == error.kwargs.get("consumer"):
         partition = error.kwargs["partition"]
         return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
@@ -146,10 +143,10 @@ def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: error
 def _start_new_attempt(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], error: errors.ClaimError
 ) -> list[InstanceRecord]:
-    """Start a new attempt after the claims ended before any host got its build message.
+    """Select again under a new attempt number, because the claims ended before any build message.
 
-    An epoch began, or a worker or conductor was down for longer than the claims' time to live. No guest can run under
-    them, so the attempt does not count. All instances wait until all claims have ended.
+    Nothing can run under claims that expired or that a new epoch ended, so the attempt does not count. All instances
+    wait until every claim has ended.
     """
     LOG.info("Claims of attempt %d have ended, selecting again: %s", instances[0].attempt, summarize_error(error))
     answers = claims.abort(saga_pass, instances)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh trees: cost of a request for several devices of a host with a wide provider tree."""
+"""Benchmark ``lab.sh trees``: requests for several devices of a host with a wide provider tree."""
 
 import argparse
 import itertools
@@ -34,21 +34,19 @@ BLOCK_SIZE = 5
 HARD_SEARCHES = 100
 HARD_PROVIDERS, HARD_GROUPS = 5, 15
 SEARCH_AIM_MS = 50.0
-LIMIT = 1000  # [scheduler] max_placement_results: what Nova asks Placement for
+LIMIT = 1000  # Nova's default of [scheduler] max_placement_results
 NOT_MEASURED = (
     "Placement: HTTP, Keystone, a database server (SQLite file, in process), called once. Ours: RPC, claiming."
 )
 
-GroupCase = tuple[int, str]  # number of groups, and group policy
+GroupCase = tuple[int, str]  # (number of groups, group policy)
 
 
 class TreesBenchmark(Benchmark):
     """Time a decision for a server with several single-device groups on hosts with many devices.
 
-    The last row has the processor time of a search that uses up the steps of one host.
-    Compares it with a decision for a server without devices on the same hosts, and with Placement's candidates if
-    `./devstack/lab.sh peers --install` installed it; up to --most groups, because Placement's time grows with their
-    number.
+    Compares it with the same hosts without devices, and with Placement's candidates (see `./devstack/lab.sh peers`) for
+    up to --most groups. The last row is the processor time of a search that uses up the step budget of one host.
     """
 
     ARGUMENTS = (
@@ -103,7 +101,6 @@ def _row(args: argparse.Namespace, case: GroupCase, times: Mapping[str, Times], 
 
 
 def _budget_row() -> ResultRow:
-    """Measure the processor time of searches that use up the steps of one host."""
     seconds = []
     undecided = 0
     with without_collection():
@@ -123,10 +120,7 @@ def _budget_row() -> ResultRow:
 
 
 def hard_search(seed: int) -> tuple[ProviderTree, TreeRequest]:
-    """Return a tree and a request that just does not fit, although the sums of the amounts suffice.
-
-    Amounts are even and capacities odd, so that a unit of each provider stays free, which no sum shows.
-    """
+    """Return a request that fits by totals only: even amounts leave a unit of each odd capacity unused."""
     random = Random(seed)
     amounts = [2 * random.randint(20, 40) for _ in range(HARD_GROUPS)]
     amounts[-1] += (2 - sum(amounts)) % (2 * HARD_PROVIDERS)
@@ -137,19 +131,16 @@ def hard_search(seed: int) -> tuple[ProviderTree, TreeRequest]:
 
 
 def request(groups: int, policy: str) -> SchedulingRequest:
-    """Return a request for ``groups`` devices, each in its own group."""
     device_groups = tuple(RequestGroup(f"_{number}", {GPU: 1}) for number in range(groups))
     return SchedulingRequest("trees", {"VCPU": 1, "MEMORY_MB": 512}, groups=device_groups, groups_policy=policy)
 
 
 def found_hosts(subject: TimedSubject) -> int:
-    """Decide once, and return the number of hosts with an allocation."""
     candidates = subject(1).candidates
     return len(candidates[0]) if candidates else 0
 
 
 def make_table(count: int, devices: int) -> HostTable:
-    """Return a table of hosts with ``devices`` single-unit devices each."""
     nodes: dict[str, dict[str, Any]] = {}
     for name, node in hosts.make_nodes(count).items():
         nodes[name] = node
@@ -160,7 +151,6 @@ def make_table(count: int, devices: int) -> HostTable:
 
 
 def placement_providers(count: int, devices: int) -> list[dict[str, Any]]:
-    """Return the same hosts in Placement's form."""
     providers = []
     for name, node in hosts.make_nodes(count).items():
         root = _uuid(name)

@@ -19,11 +19,7 @@ Amounts = Mapping[str, Mapping[str, int]]  # {path: {class: amount}}
 
 @dataclass(frozen=True, slots=True)
 class NodeProvider:
-    """Resource provider of a node; ``path`` is below the node's name, "" for the node itself.
-
-    ``parent`` is a path as well. Kinds that describe the same path share the provider: inventories and traits are
-    merged.
-    """
+    """Resource provider at a ``path`` below its node ("": the node), shared by all kinds that describe it."""
 
     path: str
     inventories: Mapping[str, Inventory] = field(default_factory=dict)
@@ -39,13 +35,8 @@ class GroupMappings(Protocol):
 class AssignmentRequest:
     """Request to a resource kind to assign resources to one guest.
 
-    Attributes:
-        amounts: The claim's amounts of this kind's inventories, {path: {class: amount}}; they fit with the other
-            guests.
-        node_amounts: The claim's amounts of the whole node.
-        group_mappings: Yields each {suffix: path} of request groups consistent with the claim, which does not record
-            the mapping; yields none for a request without suffixed groups. Given NUMA cells, yields the mappings at
-            which these can place the guest's topology.
+    ``amounts`` are those of this kind's inventories; they fit next to the other guests. ``group_mappings`` yields each
+    {suffix: path} that the claim allows, none without suffixed groups; with NUMA cells, only those that fit the cells.
     """
 
     requirements: BuildRequirements
@@ -55,7 +46,7 @@ class AssignmentRequest:
 
 
 class ResourceKind(abc.ABC):
-    """Kind of resource on the nodes of one shape; stateless, since each call gets the existing assignments.
+    """Kind of resource on the nodes of one shape. Stateless: each call gets the existing assignments.
 
     A kind that needs only amounts overrides ``inventory`` alone. An exception in ``inventory`` disables the kind, an
     exception in ``assign`` refuses the build; both are logged with the kind's name.
@@ -64,30 +55,27 @@ class ResourceKind(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "ResourceKind | None":
-        """Return the kind for the shape in config group "shape:NAME", or None if its nodes lack this kind.
+        """Return the kind for config group "shape:NAME", or None if nodes of the shape lack this kind.
 
         Registers its own options in that group. Raises BadConfiguration, which aborts the start.
         """
 
     @abc.abstractmethod
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return the providers of a node of the shape; called once."""
+        """Return the providers of each node of the shape. Called once."""
 
     def concerns(self, request: AssignmentRequest) -> bool:
-        """Return whether the guest needs this kind; by default, whether its claim has amounts of it."""
+        """Return whether the guest needs this kind. Default: whether its claim has amounts of the kind."""
         return bool(request.amounts)
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Return the guest's assignment, given the node's existing ``assignments``, or the reason of a refusal.
-
-        An empty assignment means that the guest has amounts only.
-        """
+        """Return the guest's assignment ({}: amounts only) next to ``assignments``, or the reason of a refusal."""
         return {}
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
-        """Return further keys of a node's report: "numa", "facts", "metrics". Called only for kinds with inventory."""
+        """Return report keys of the node: "numa", "facts", "metrics". Called only for kinds with inventory."""
         return {}
 
     def describe(self, assignment: Assignment) -> str:
-        """Return a short readable description of an assignment."""
+        """Describe an assignment for operators, who read it in the instance's record."""
         return ""

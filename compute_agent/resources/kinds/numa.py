@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA cells: CPU pinning and memory pages."""
+"""Resource kind that pins guests' CPUs and memory pages to NUMA cells."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +19,14 @@ from rpcapi.resources.numa.fit import CellPlacement, fit
 
 @dataclass(frozen=True, slots=True)
 class NumaKind(ResourceKind):
-    """NUMA cells of the nodes of a shape, unused, with their providers."""
+    """NUMA cells of a shape, as on a node without guests."""
 
     cells: tuple[HostCell, ...]
     providers: tuple[NodeProvider, ...]
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "NumaKind":
-        """Divide CPUs and memory of a shape into cells; without cells, the kind refuses guests that need cells."""
+        """Divide the shape's CPUs and memory into cells. A kind without cells refuses guests that need them."""
         cells = _cells(conf, group)
         providers = [
             NodeProvider(cell.path, _inventories(conf, group, cell), (CELL_TRAIT, *_threads(cell.threads)))
@@ -43,7 +43,7 @@ class NumaKind(ResourceKind):
         return bool(request.amounts or request.requirements.topology.cells)
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Pin the guest by a feasible group mapping of its claim."""
+        """Pin the guest according to the first group mapping that fits the cells."""
         topology = request.requirements.topology
         if not self.cells:
             return "the node has no NUMA cells"
@@ -51,7 +51,7 @@ class NumaKind(ResourceKind):
         mapping: Mapping[str, str] | None = {}
         if topology.cells or topology.devices:
             feasible = next(iter(request.group_mappings(cells)), None)
-            # Without one, any other mapping says what is in the way.
+            # If none is feasible, ``fit`` explains the refusal by any other mapping.
             mapping = next(iter(request.group_mappings()), None) if feasible is None else feasible
         if mapping is None:
             return "its allocations do not match its NUMA topology"
@@ -62,11 +62,11 @@ class NumaKind(ResourceKind):
         return {"numa": [cell.as_dict() for cell in self._current_cells(assignments)]}
 
     def describe(self, assignment: Assignment) -> str:
-        """Return the guest's placement, such as 'NUMA cell 0: CPUs 0>2 1>18, 512 pages of 2048 kB'."""
+        """Return, for example, 'NUMA cell 0: CPUs 0>2 1>18, 512 pages of 2048 kB' (guest CPU > host CPU)."""
         return "; ".join(_describe_pin(pin) for pin in _pins([assignment]))
 
     def _current_cells(self, assignments: Sequence[Assignment]) -> list[HostCell]:
-        pinned: set[int] = set()  # over all cells: guests outlive a change of the cells
+        pinned: set[int] = set()  # by guests on any cell, because cells may have changed since
         pages: dict[int, dict[int, int]] = {}
         for pin in _pins(assignments):
             pinned |= pin.host_cpus
@@ -158,7 +158,7 @@ def _pages(group: str, page_counts: Mapping[str, int]) -> dict[int, int]:
 
 
 def _inventories(conf: cfg.ConfigOpts, group: str, cell: HostCell) -> dict[str, Inventory]:
-    """Return a cell's inventories; max_unit is the total, since a guest cannot overcommit itself."""
+    """Return the cell's inventories. max_unit is the total: overcommit cannot serve a single guest."""
     values = conf[group]
     huge = {size: size * count // 1024 for size, count in cell.pages.items()}
     memory = values.memory_mb // values.numa_cells - sum(huge.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/metrics.md from the services' declared metrics: ``python -m devstack.deploy.monitoring.metrics_page``."""
+"""Generator of docs/metrics.md: ``python -m devstack.deploy.monitoring.metrics_page``."""
 
 import importlib
 import pkgutil
@@ -18,7 +18,7 @@ MODULES = (
     *("scheduler_svc.metrics", "conductor.metrics", "compute_agent.metrics"),
 )
 
-# {subsystem in gantt_<subsystem>_...: exporter}, longest prefixes first
+# {subsystem of gantt_<subsystem>_...: exporter}. The first match counts, so longer prefixes come first.
 SUBSYSTEMS = {
     "placement_shadow": "gantt-placement-shadow",
     "nova_bridge": "gantt-nova-bridge",
@@ -79,7 +79,7 @@ def text() -> str:
 def _sections() -> Iterator[str]:
     for module in MODULES:
         importlib.import_module(module)
-    from rpcapi.daemon import metrics  # noqa: PLC0415 - it fixes how metrics are stored, so that daemons import it late
+    from rpcapi.daemon import metrics  # noqa: PLC0415 - the import fixes how metrics are stored
 
     declared = sorted(metrics.declarations, key=lambda metric: (_subsystem(metric.name), metric.name))
     for subsystem, members in groupby(declared, key=lambda metric: _subsystem(metric.name)):
@@ -117,7 +117,7 @@ def _subsystem(name: str) -> str:
 
 
 def _filters() -> Iterator[Filter]:
-    """Yield gantt's own filters, with the default options; some are no part of the configuration."""
+    """Yield all built-in filters with default options, including those that cannot be configured."""
     yield from (service_filter.FILTER, *pipeline(), service_filter.WAITING)
     for info in pkgutil.iter_modules(filters.__path__):
         values = vars(importlib.import_module(f"{filters.__name__}.{info.name}")).values()
