@@ -14,7 +14,7 @@ ATTEMPTS = 5
 
 
 def get_aggregate(session: Session, name: str) -> AggregateDocument | None:
-    """Return an aggregate's document or None; the document of a deleted aggregate has the key ``deleted``."""
+    """Return the document or None; a deleted aggregate's document has the key ``deleted``."""
     try:
         return dict(session.get_state(NAMESPACE, name).document)
     except errors.UnknownHost:
@@ -22,7 +22,6 @@ def get_aggregate(session: Session, name: str) -> AggregateDocument | None:
 
 
 def check_hosts(session: Session, hosts: Iterable[str]) -> None:
-    """Raise UnknownHost unless each name is a known provider or service host."""
     for name in hosts:
         try:
             session.get_state("compute", name)
@@ -37,10 +36,10 @@ def update_aggregate(
     *,
     force: bool = False,
 ) -> AggregateDocument:
-    """Apply ``change`` to an aggregate's document (None: none exists); store and return the next version.
+    """Apply ``change`` to the aggregate's document (None if absent); store and return the next version.
 
-    The store keeps the first of two documents with the same version, so the change is repeated on it. Raises Conflict
-    if concurrent changes continue, or for non-integer versions; ZoneConflict unless ``force``.
+    Of two documents with one version the store keeps the first, so the loser repeats its change. Raises Conflict after
+    ATTEMPTS tries, or for a non-integer version; ZoneConflict unless ``force``.
     """
     for _ in range(ATTEMPTS):
         document = get_aggregate(session, name)

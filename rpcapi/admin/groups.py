@@ -17,10 +17,7 @@ Claims = Sequence[Mapping[str, Any]]
 
 
 class Group(NamedTuple):
-    """Server group with its members' live claims; ``sources`` are claims that moving members leave.
-
-    ``claims`` is None if the caller may not read claims.
-    """
+    """Server group with live claims (None: not readable by the caller); moving members leave ``sources``."""
 
     id: str
     name: str
@@ -49,7 +46,7 @@ class Group(NamedTuple):
 def create_group(
     session: Session, name: str, policy: str, max_per_host: int = 1, *, project: str | None = None
 ) -> "ServerGroup":
-    """Create a server group of a project (None: the session's); raises InvalidSpec, QuotaExceeded."""
+    """Create a server group; ``project`` defaults to the session's. Raises InvalidSpec, QuotaExceeded."""
     from rpcapi.objects import ServerGroup  # noqa: PLC0415 - lazy, see Session
 
     values = {"name": name, "project": project or session.project, "policy": policy, "max_per_host": max_per_host}
@@ -57,24 +54,22 @@ def create_group(
 
 
 def read_groups(session: Session) -> list[Group]:
-    """Return the groups that the caller may see, by id."""
     recorded = list(session.list_all(session.scheduler.list_server_groups, "groups"))
     claims = _claims_by_group(session)
     return [_with_claims(group, claims) for group in recorded]
 
 
 def find_group(session: Session, text: str) -> Group:
-    """Return the group with this id, or this name; raises NotFound, InvalidRequest if several have the name."""
+    """Return the group with this id or name. Raises NotFound; InvalidRequest if the name is ambiguous."""
     return _with_claims(_find(session, text), _claims_by_group(session))
 
 
 def find_id(session: Session, text: str) -> str:
-    """Return the id of the group with this id or name; raises like ``find_group``."""
+    """Return the group's id without reading claims; otherwise like ``find_group``."""
     return str(_find(session, text).id)
 
 
 def members_of(session: Session, text: str) -> list[str]:
-    """Return the uuids of a group's members; raises NotFound if there are none."""
     uuids = [claim["consumer"] for claim in find_group(session, text).claims or ()]
     if not uuids:
         raise errors.NotFound(what=f"A member of server group {text}")
@@ -82,7 +77,7 @@ def members_of(session: Session, text: str) -> list[str]:
 
 
 def affinity_batches(session: Session, host: str, servers: Sequence[Any]) -> list[list[Any]]:
-    """Group the servers of a service host into batches that move together: affinity groups and single servers."""
+    """Split a service host's servers into batches that must move together: an affinity group or one server."""
     groups = {
         claim["consumer"]: claim["group_id"]
         for claim in _claims_of_members(session, host)
@@ -119,7 +114,7 @@ def _with_claims(group: "ServerGroup", claims_by_group: Mapping[str, Claims] | N
 
 
 def _claims_by_group(session: Session) -> dict[str, Claims] | None:
-    """Return the members' claims by group; None if the caller may not read claims."""
+    """Return members' claims by group id; None if the caller may not read claims."""
     claims: dict[str, list[Mapping[str, Any]]] = {}
     try:
         for claim in _claims_of_members(session):

@@ -28,11 +28,10 @@ LOG = logging.getLogger("gantt.cli")
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
 ATTEMPTS = 3
-SHORTEST_LIMIT = 1.0  # seconds; a call needs some time even at the end of its command's time
+SHORTEST_LIMIT = 1.0  # seconds; minimum for calls at the end of a command's time
 PAGE = 1000
-PAGE_OF_DECISIONS = 100  # decisions about many instances are large
+PAGE_OF_DECISIONS = 100  # decisions can be large
 BUILT_IN_SOURCE, CLUSTER_SOURCE, CLIENT_SOURCE = "built-in", "cluster", "configuration"
-# Errors of a service or store that does not answer.
 NO_ANSWER = (messaging.MessagingTimeout, errors.Unavailable)
 NO_TRANSPORT_URL = (
     "no transport_url is configured; set the configuration file with --config-file or "
@@ -41,14 +40,14 @@ NO_TRANSPORT_URL = (
 
 
 class Session:
-    """Lazy clients of the services; ``project`` and ``user`` default to the operating system's user."""
+    """Configuration, request id and lazy clients of a cluster. ``user`` defaults to the system's user."""
 
     def __init__(self, config_files: Sequence[str] = (), project: str = "default", user: str | None = None) -> None:
         self._config_files = config_files
         self._user = user
         self.project = project
         self._attempts = ATTEMPTS
-        self._opening = threading.Lock()  # the bus is opened once, even by concurrent requests
+        self._opening = threading.Lock()  # concurrent requests share one bus
 
     @classmethod
     def of_daemon(cls, conf: cfg.ConfigOpts) -> "Session":
@@ -57,7 +56,7 @@ class Session:
         return session
 
     def for_request(self, user: str, attempts: int = ATTEMPTS) -> "Session":
-        """Return a session for another request, with ``attempts`` per call; closing one session closes both."""
+        """Return a session with a new request id on the same bus; closing either closes the bus."""
         session = Session(self._config_files, self.project, user)
         session._attempts = attempts
         with self._opening:
@@ -71,30 +70,27 @@ class Session:
 
     @functools.cached_property
     def flavors(self) -> Mapping[str, Flavor]:
-        """Flavors by name; reading an invalid one of the configuration raises BadConfiguration."""
+        """Flavors by name. Reading an invalid configured flavor raises BadConfiguration."""
         return catalog_documents.merge(self.flavors_by_source)
 
     @functools.cached_property
     def flavors_by_source(self) -> Mapping[str, Mapping[str, Flavor]]:
-        """Flavors by source: built-in, cluster, configuration of this client; later ones take precedence."""
+        """Flavors by source, in ascending precedence."""
         configured = flavors.load(self.conf, self.catalog)
         stored = catalog_documents.read_documents(Flavor, self.list_catalog("flavor"))
         return {BUILT_IN_SOURCE: BUILT_IN, CLUSTER_SOURCE: stored, CLIENT_SOURCE: configured}
 
     @functools.cached_property
     def images(self) -> Mapping[str, Image]:
-        """Images by name; reading an invalid one of the configuration raises BadConfiguration."""
         return catalog_documents.merge(self.images_by_source)
 
     @functools.cached_property
     def images_by_source(self) -> Mapping[str, Mapping[str, Image]]:
-        """Images by source: cluster, configuration of this client; later ones take precedence."""
         stored = catalog_documents.read_documents(Image, self.list_catalog("image"))
         return {CLUSTER_SOURCE: stored, CLIENT_SOURCE: images.load(self.conf)}
 
     @functools.cached_property
     def catalog(self) -> Catalog:
-        """Devices that flavors refer to; raises BadConfiguration."""
         return catalog.load(self.conf)
 
     @functools.cached_property
@@ -103,7 +99,7 @@ class Session:
 
     @functools.cached_property
     def transport(self) -> Any:
-        """Message bus; raises BadConfiguration, or Unavailable if no broker is reachable."""
+        """Message bus. Raises BadConfiguration, or Unavailable if no broker is reachable."""
         return _open_bus(self.conf)
 
     @functools.cached_property
@@ -119,11 +115,10 @@ class Session:
         return self.claims_of(self.conf.rpc.partition)
 
     def claims_of(self, partition: str | None) -> ClaimsAPI:
-        """Return the claims client of a partition; None means the configured one."""
         return ClaimsAPI(self.conf, self.transport, partition or self.conf.rpc.partition)
 
     def partitions(self, only: str | None = None) -> list[str]:
-        """Return the names of the deployment's partitions, or just ``only``; raises UnknownPartition."""
+        """Return all partition names, or ``[only]``. Raises UnknownPartition."""
         names = list(self.call(self.scheduler.list_partitions).names)
         if only is None:
             return names
@@ -137,7 +132,7 @@ class Session:
     def call(
         self, method: Callable[Concatenate[context.RequestContext, P], ResultT], *args: P.args, **values: P.kwargs
     ) -> ResultT:
-        """Call an API method in this run's context, with retries without a reply: every call is idempotent."""
+        """Call an API method under the session's request id; retry if unanswered, since all methods are idempotent."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(NO_ANSWER),
             stop=lambda state: state.attempt_number >= self._attempts or not self.ctxt.remaining(1.0),
@@ -145,13 +140,13 @@ class Session:
             before_sleep=lambda state: LOG.info("No reply yet (attempt %d), retrying", state.attempt_number),
             reraise=True,
         )
-        # A service drops a message past its deadline; by then it was sent again.
+        # Each try has its own deadline, after which services drop the message.
         with tracing.span(f"gantt.{method.__name__}", self.ctxt.request_id):
             return retrying(lambda: method(self.ctxt.with_timeout(self.conf.rpc.call_timeout), *args, **values))
 
     @contextmanager
     def limit_calls(self, seconds: float) -> Iterator[None]:
-        """Let calls inside the block end within ``seconds``, at least 1, with one of NO_ANSWER if unanswered."""
+        """Limit calls inside the block to ``seconds`` (at least 1); unanswered ones raise one of NO_ANSWER."""
         unlimited = self.ctxt
         self.ctxt = unlimited.with_timeout(max(SHORTEST_LIMIT, seconds))
         try:
@@ -160,7 +155,7 @@ class Session:
             self.ctxt = unlimited
 
     def list_all(self, method: Callable[..., Any], items: str, *args: Any, **values: Any) -> Iterator[Any]:
-        """Yield the entries ``items`` of all pages of a listing call; ``limit`` is the page size."""
+        """Yield attribute ``items`` of all pages of a listing; ``limit`` is the page size."""
         for page in self.pages(method, *args, **values):
             yield from getattr(page, items)
 
@@ -174,7 +169,6 @@ class Session:
                 return
 
     def get_state(self, namespace: str, name: str) -> Any:
-        """Return a document of host state; raises UnknownHost."""
         return self.call(self.scheduler.get_host_state, namespace, name)
 
     def list_states(self, namespace: str, **filters: Any) -> Iterator[Any]:
@@ -193,11 +187,11 @@ class Session:
         return [state.document for state in self.list_all(self.scheduler.list_catalog, "states", kind)]
 
     def list_decisions(self, partition: str | None) -> Iterator[Any]:
-        """Yield the recorded decisions of a partition (None: the scheduler's), oldest first."""
+        """Yield a partition's recorded decisions, oldest first. None: partition of the scheduler."""
         return self.list_all(self.scheduler.list_decisions, "decisions", partition, limit=PAGE_OF_DECISIONS)
 
     def new_request(self) -> str:
-        """Start a new request; return its id, which later calls carry."""
+        """Replace the session's request id and return it."""
         self.__dict__.pop("ctxt", None)
         return self.ctxt.request_id
 

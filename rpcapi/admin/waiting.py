@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for servers to reach an end status."""
+"""Polling of servers until they reach an end status."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -18,7 +18,7 @@ END_STATUSES = frozenset(
 
 
 def fetch_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
-    """Return servers' records in the order of ``uuids``; raises UnknownInstance."""
+    """Return servers' records in the order of ``uuids``. Raises UnknownInstance."""
     instances: list[Any] = []
     for start in range(0, len(uuids), CHUNK):
         instances += session.call(session.conductor.get_instances, list(uuids[start : start + CHUNK])).instances
@@ -28,10 +28,9 @@ def fetch_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
 def wait_for_status(
     session: Session, uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
 ) -> dict[str, Any]:
-    """Poll until all statuses are in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
+    """Poll until every status is in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
 
-    Only unfinished servers are fetched again; servers without a record are omitted. Raises one of NO_ANSWER if no call
-    was answered in that time.
+    Omits servers without a record. Raises one of NO_ANSWER if no call was answered, or calls fail before the timeout.
     """
     from rpcapi.admin.session import NO_ANSWER  # noqa: PLC0415 - lazy, see rpcapi.admin
 

@@ -61,10 +61,8 @@ class ShowAggregate(ShowOne):
 
 
 class _ChangeAggregate(Command):
-    """Base of the commands that change an aggregate."""
-
     def _change(self, args: argparse.Namespace, change: Callable[..., T]) -> T:
-        """Call ``change``; with --force, repeat it against a ZoneConflict and show what happens to the servers."""
+        """Call ``change``. With --force, override a ZoneConflict and show its consequences."""
         try:
             return change()
         except errors.ZoneConflict as error:
@@ -75,7 +73,7 @@ class _ChangeAggregate(Command):
 
 
 class SetAggregate(_ChangeAggregate):
-    """Add hosts and metadata to an aggregate; creates it if necessary."""
+    """Add hosts and metadata to an aggregate; create it if necessary."""
 
     ARGUMENTS = (
         _ID,

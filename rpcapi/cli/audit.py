@@ -18,24 +18,23 @@ from rpcapi.validation.instances import canonical_uuid
 NOVA_COLUMNS = ("instance", "host", "request", "created", "claim")
 COLUMNS = ("difference", "instance", "attempt", "host", "detail")
 PAUSE_SECONDS = 3.0  # between two readings
-REPAIR_PAUSE_SECONDS = 0.5  # between readings during repairs
+REPAIR_PAUSE_SECONDS = 0.5
 
 
 class AuditCluster(Lister):
     """Compare agents' guests with claims and records; exits 1 if anything differs.
 
-    The three cannot be read at one instant: differences are read again after a pause, and only those found twice are
-    shown. `gantt claim verify` compares the store with itself.
+    Shows only differences found by two readings, because the three cannot be read at one instant. `gantt claim verify`
+    checks the store alone.
 
     --fix prints a plan with one act per difference and carries out the acts that end no possibly running guest: it
     adopts guests without a record, releases claims without guests, corrects records by their claims, and ends stopped
-    guests at the sources of ended migrations. Guests that may be running are ended only with --yes. No plan ends a
-    guest that may be the original or the only copy of its instance; the plan then says why, and how to decide. Nothing
-    is repaired while the host's agent does not answer or a step of the instance is in progress. The command then waits
-    until the repaired differences are gone, and exits 1 if any difference is left.
+    guests at the sources of ended migrations. --yes also ends guests that may be running. A guest that may be the
+    original or the only copy of its instance is kept; the plan says why, and how to decide. Nothing is repaired while
+    the host's agent does not answer or a step of the instance is in progress. The command waits until the repaired
+    differences are gone, and exits 1 if any is left.
 
-    With --nova: list the claims made for Nova that no instance on a host uses, because an answer was lost; exits 1 if
-    any is left.
+    --nova lists claims for Nova that no instance on a host uses, because an answer was lost; exits 1 if any is left.
     """
 
     ARGUMENTS = (
@@ -131,7 +130,7 @@ class AuditCluster(Lister):
 
 
 def read(session: Session) -> comparison.ClusterReading:
-    """Read all claims, records and guests; agents that count as down are not asked."""
+    """Read all claims, records and guests; skip agents that count as down."""
     claims = [claim for partition in session.partitions() for claim in session.list_claims(partition)]
     migrations = {item.uuid: item for item in session.list_migrations()}
     instances = {item.uuid: item for item in session.list_instances()}
@@ -140,7 +139,7 @@ def read(session: Session) -> comparison.ClusterReading:
         for state in session.list_states("service")
         if state.document.get("binary") == AGENT
     }
-    # A store that lost its data does not know the hosts named by claims and records.
+    # After data loss, only claims and records may still name a host.
     resource_names = [claim["host"] for claim in claims] + [item.host for item in instances.values() if item.host]
     guests: list[comparison.AgentGuest] = []
     silent = set()

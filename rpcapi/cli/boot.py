@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt boot``: requests servers of one flavor, and optionally waits for them."""
+"""``gantt boot``: request servers of one flavor, and optionally wait for them."""
 
 import argparse
 import time
@@ -50,7 +50,6 @@ class BootServer(Lister):
             return server.rows(self._boot(spec, uuids, names, parsed_args), parsed_args)
 
     def _read(self, parsed_args: argparse.Namespace) -> tuple[list[str], list[str], Any]:
-        """Return uuids, names and spec of the request; raises InvalidRequest."""
         from rpcapi.validation.instances import check_count, check_names  # noqa: PLC0415 - imported only by the commands that need it
 
         session = self.session
@@ -66,7 +65,7 @@ class BootServer(Lister):
     def _boot(self, spec: Any, uuids: list[str], names: list[str], args: argparse.Namespace) -> Sequence[Any]:
         session = self.session
         build = session.conductor.build_instances
-        # Before the call, so that the id is known even if the call fails.
+        # Show the id first, because the call may fail.
         self.show_message(f"Request {session.ctxt.request_id}")
         if args.uuid is None:
             session.call(build, spec, uuids, names, first_sent=time.time())

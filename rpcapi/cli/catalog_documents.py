@@ -18,10 +18,7 @@ MAX_FILE_BYTES = 16 << 20
 
 
 class CatalogCommand(SessionCommand):
-    """Base of the commands for flavors or images, with the differences of the two kinds.
-
-    ``read_openstack`` converts an object of the command ``openstack``; raises NotImported.
-    """
+    """Base of flavor and image commands. ``read_openstack`` parses output of ``openstack`` or raises NotImported."""
 
     KIND: ClassVar[str]
     COLUMNS: ClassVar[Sequence[str]]
@@ -30,21 +27,21 @@ class CatalogCommand(SessionCommand):
 
     @abc.abstractmethod
     def rows(self) -> Iterator[Sequence[Any]]:
-        """Yield a row per item, beginning with its name."""
+        """Yield one row per item, name first."""
 
     @abc.abstractmethod
     def check(self, item: Any) -> None:
-        """Raise a GanttError for an item with which no server can be booted."""
+        """Raise a GanttError if no server can boot with the item."""
 
     def read_valid(self, items: Mapping[str, Any]) -> list[Any]:
-        """Return the valid items, and show a message for each invalid one of the configuration."""
+        """Return the valid items; show a message for each invalid item of the configuration."""
         valid, invalid = catalog_documents.read_valid(items)
         for error in invalid:
             self.show_message(f"Not listed: {error.sentence}")
         return valid
 
     def store(self, item: Any, *, replaces: bool) -> None:
-        """Store a checked item; raises Conflict if its name exists and ``replaces`` is false."""
+        """Store a checked item. Raises Conflict if the name exists, unless ``replaces``."""
         name, document = document_name(item.name), self.document(item)
         if replaces:
             update_document(self.session, self.KIND, name, document, make=True)
@@ -121,7 +118,7 @@ class DeleteFromCatalog(CatalogCommand, Command):
 
 
 class ImportToCatalog(CatalogCommand, Command):
-    """Base of the commands that import what the command ``openstack`` prints."""
+    """Base of the commands that import JSON output of the command ``openstack``."""
 
     ARGUMENTS = (
         Argument(

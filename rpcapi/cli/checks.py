@@ -22,9 +22,9 @@ from rpcapi.clients.served_versions import SERVED, served_versions
 from rpcapi.messaging import bus
 
 Check = Callable[["StatusChecks"], Result]
-MAX_NAMES = 5  # in a message
-WARNING_SHARE = 0.8  # of a size limit
-PROBE = "gantt-status"  # consumer without a claim
+MAX_NAMES = 5  # listed in a message
+WARNING_SHARE = 0.8  # of a size limit, from which a store's size is a warning
+PROBE = "gantt-status"  # consumer that never has a claim
 
 
 def _fail_on_error(check: Check) -> Check:
@@ -39,7 +39,7 @@ def _fail_on_error(check: Check) -> Check:
 
 
 class StatusChecks(upgradecheck.UpgradeCommands):
-    """Upgrade checks; each makes one read-only call or listing."""
+    """Read-only upgrade checks."""
 
     display_title = "Cluster status"
 
@@ -58,11 +58,10 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         return self._check_version(client, "list_host_state", namespace="service", limit=1)
 
     def claims(self) -> Result:
-        """Check that the claims service of the partition answers at the newest RPC version."""
         return self._check_version(self.session.claims, "list_claims", limit=1)
 
     def services(self) -> Result:
-        """Check that every service is up, and every agent was audited in this epoch."""
+        """Check that every service is up, and every agent has audited in this epoch."""
         states = list(self.session.list_states("service"))
         down = [state.name for state in states if not state.document.get("alive")]
         agents = [state for state in states if state.document.get("binary") == AGENT]
@@ -74,7 +73,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         return Result(Code.WARNING if faulty else Code.SUCCESS, "; ".join(faulty) or f"{len(states)} services up")
 
     def versions(self) -> Result:
-        """Check that every living service reports the newest RPC versions; others were not upgraded."""
+        """Check that every living service reports this release's RPC versions."""
         outdated: dict[str, list[str]] = {}
         checked = 0
         for state in self.session.list_states("service"):
@@ -91,12 +90,12 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         return Result(Code.FAILURE, f"{'; '.join(details)}. This release serves {newest}: upgrade the others")
 
     def partitions(self) -> Result:
-        """Check that each partition's store acknowledges, sums match claims, and nothing exceeds its capacity."""
+        """Check that each partition acknowledges writes, has correct sums, and exceeds no capacity."""
         results = [self._verified(name) for name in self.session.partitions()]
         return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
 
     def placement(self) -> Result:
-        """Check that no epoch began in which the Placement API's clients may have lost something."""
+        """Warn about epochs that may have lost records of Placement API clients."""
         epochs = self.session.partition_epochs()
         states = self.session.list_states(NAMESPACE)
         acknowledged = {state.name: state.document.get(ACKNOWLEDGED, 0) for state in states}
@@ -117,7 +116,6 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
 
     def dead_letters(self) -> Result:
-        """Check that the bus has no messages that could not be processed."""
         letters = bus.dead_letters(self.session.transport)
         if not letters:
             return Result(Code.SUCCESS, "this bus keeps none" if letters is None else "none")
@@ -128,7 +126,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         from rpcapi import objects  # noqa: PLC0415 - imported only by the commands that need it
 
         claims = self.session.claims_of(partition)
-        # Changes nothing, but is answered only after enough replicas have all writes.
+        # This read is answered only after enough replicas have all writes.
         self.session.call(claims.find_claims, objects.ClaimRefs.of(consumers=[PROBE], attempts=[1]))
         report = self.session.call(claims.verify)
         prefix = f"partition {report.partition}, epoch {report.epoch}"
@@ -167,7 +165,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
 
 
 def _measured(store: str, sizes: Mapping[str, CollectionSize]) -> Result:
-    """Report a store's collection sizes: a warning from WARNING_SHARE of a limit, a failure at the limit."""
+    """Rate a store's collection sizes: warning from WARNING_SHARE of a limit, failure at the limit."""
     code = Code.SUCCESS
     texts = []
     for name, size in sizes.items():

@@ -28,7 +28,6 @@ COLUMNS = (
     *("consumer", "attempt", "role", "migration", "state", "owner", "host", "type", "resources", "deadline"),
     "partition",
 )
-# Fields of a claim that are shown as they are.
 FIELDS = ("consumer", "attempt", "role", "migration", "generation", "type", "project", "user", "state")
 
 
@@ -41,7 +40,7 @@ def _format_allocation(provider: str, amounts: Mapping[str, int]) -> str:
 
 
 def _host_cell(claim: Mapping[str, Any]) -> TableCell:
-    """Return the host of a claim; for a claim of the Placement API, its providers."""
+    """Show the claim's host, or its providers if the Placement API made the claim."""
     host = claim["host"]
     return TableCell(host, ", ".join(claim["allocations"]) if host == names.API_HOST else host)
 
@@ -79,7 +78,7 @@ class ListClaims(Lister):
         return COLUMNS, provider_names.show_names_in_rows(self.session, rows)
 
     def _claims(self, partition_name: str, args: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
-        """Yield the claims of a host, including claims of API consumers with resources on it."""
+        """Yield a host's claims, including claims of API consumers with resources on the host."""
         host, consumer = self._provider(args.host), args.consumer
         yield from self.session.list_claims(partition_name, host=host, consumer=consumer)
         if host is None or host == names.API_HOST:
@@ -90,7 +89,7 @@ class ListClaims(Lister):
                 yield claim
 
     def _provider(self, text: str | None) -> str | None:
-        """Return the id of an API provider by name or UUID; other text is returned as it is."""
+        """Return the id of the API provider with this name or uuid, or any other text unchanged."""
         if text is None or text == names.API_HOST:
             return text
         try:
@@ -102,10 +101,7 @@ class ListClaims(Lister):
 
 
 class ShowClaim(ShowOne):
-    """Show the live claim of a consumer.
-
-    An instance that moves has two: its own at the destination, and the migration's at the source.
-    """
+    """Show the live claim of a consumer; a migration's uuid shows the claim at its source."""
 
     ARGUMENTS = (
         Argument("consumer", type=canonical_uuid, metavar="UUID", help="The consumer: an instance or a migration."),

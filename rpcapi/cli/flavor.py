@@ -35,10 +35,7 @@ class _Flavors(catalog_documents.CatalogCommand):
 
 
 class ListFlavors(_Flavors, catalog_documents.ListCatalog):
-    """List built-in flavors, flavors of the cluster, and flavors of this client's configuration.
-
-    If a name occurs more than once, the client's configuration takes precedence, then the cluster.
-    """
+    """List flavors; this client's configuration overrides the cluster, which overrides built-in flavors."""
 
 
 class ShowFlavor(_Flavors, catalog_documents.ShowFromCatalog):

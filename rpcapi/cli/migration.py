@@ -93,7 +93,7 @@ class ShowMigration(ShowOne):
 
 
 class _ControlMigrations(Command):
-    """Base of the commands; RESULT describes the effect, METHOD is the conductor's."""
+    """Base of the commands on live migrations; RESULT completes "to be ..." in the message."""
 
     RESULT: ClassVar[str]
     METHOD: ClassVar[str]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt server adopt``: records servers that a host runs without a record."""
+"""``gantt server adopt``: record servers that a host runs without a record."""
 
 import argparse
 from collections.abc import Sequence

@@ -20,10 +20,7 @@ CROSS_CELL_OPTION = Argument("--allow-cross-cell", action="store_true", help="Al
 
 
 class _MoveServers(ChangeServers):
-    """Base of the commands that start moves, under migration uuids created here.
-
-    MOVED: Statuses of migrations whose servers are at their destinations.
-    """
+    """Base of the commands that start moves. MOVED: migration statuses after arrival at the destination."""
 
     STATUSES: ClassVar[tuple[str, ...]] = ("VERIFY_RESIZE",)
     BY_GROUP = True
@@ -46,20 +43,14 @@ class _MoveServers(ChangeServers):
 
 
 class MigrateServers(_MoveServers):
-    """Cold-migrate servers to other hosts; confirm or revert the moves afterwards.
-
-    Members of an affinity group move together: all get a destination, or none.
-    """
+    """Cold-migrate servers, affinity groups as a whole, to other hosts; confirm or revert the moves afterwards."""
 
     STATE, METHOD, OPTIONS = "migrated", "migrate_instances", ("host", "allow_cross_cell")
     ARGUMENTS = (CROSS_CELL_OPTION, HOST_OPTION)
 
 
 class LiveMigrateServers(_MoveServers):
-    """Live-migrate servers to other hosts; `gantt migration list` shows the progress.
-
-    Members of an affinity group move together: all get a destination, or none.
-    """
+    """Live-migrate servers, affinity groups as a whole; `gantt migration list` shows the progress."""
 
     STATE, STATUSES, METHOD, OPTIONS = "migrated live", ("ACTIVE",), "live_migrate_instances", ("host",)
     MOVED = ("completed",)
@@ -69,7 +60,7 @@ class LiveMigrateServers(_MoveServers):
 class EvacuateServers(_MoveServers):
     """Rebuild servers of fenced or removed hosts on other hosts; stopped servers stay off.
 
-    The host must be down, or know that it was fenced. A server that no host accepts is in ERROR again, with the reason
+    The host must be down, or know that it was fenced. A server that no host accepts returns to ERROR, with the reason
     of each attempt, and can be evacuated again. `gantt migration list` shows evacuations.
     """
 
@@ -80,10 +71,7 @@ class EvacuateServers(_MoveServers):
 
 
 class ResizeServers(_MoveServers):
-    """Give servers another flavor, on the same or other hosts; confirm or revert the resizes afterwards.
-
-    Members of an affinity group move together: all get a destination, or none.
-    """
+    """Resize servers, affinity groups as a whole, on the same or other hosts; confirm or revert afterwards."""
 
     STATE, METHOD, OPTIONS = "resized", "resize_instances", ("allow_cross_cell",)
     ARGUMENTS = (
@@ -92,7 +80,7 @@ class ResizeServers(_MoveServers):
     )
 
     def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        """Return a spec per image, because flavor and image together make a request."""
+        """Add one spec per image, because flavor and image together determine a spec."""
         recorded = self.session.call(self.session.conductor.get_specs, list(uuids))
         images: list[Mapping[str, Any]] = []
         for spec in recorded:
@@ -107,12 +95,10 @@ class ResizeServers(_MoveServers):
         # The conductor checks the image's minimum, since it knows the volumes of each server.
         recorded = images.Image.from_dict(image).without_minimum()
         spec = builder.build_spec(flavors.find(self.session.flavors, flavor), recorded, self.session.catalog)
-        return spec.with_values(image=image)  # by which the conductor finds the instances of the spec
+        return spec.with_values(image=image)  # the conductor matches instances to specs by image
 
 
 class _EndMoves(ChangeServers):
-    """Base of the commands that end moves of servers in VERIFY_RESIZE."""
-
     STATUSES = ("ACTIVE", "SHUTOFF")
     BY_GROUP = True
     END_STATUSES = waiting.END_STATUSES - {"VERIFY_RESIZE"}

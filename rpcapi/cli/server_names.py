@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server names: of new servers, and instead of uuids."""
+"""Server names: numbering of new servers, and lookup of uuids."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from rpcapi.cli.command import CommandFailed
 
 
 def number_names(name: str | None, count: int) -> list[str]:
-    """Return the names of ``count`` new servers: NAME for one, otherwise NAME-1, NAME-2, ...; [] without a name."""
+    """Return NAME for one new server, NAME-1, NAME-2, ... for several, [] without a name."""
     if name is None:
         return []
     return [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
 
 
 def resolve_uuids(session: Session, servers: Sequence[str]) -> list[str]:
-    """Return the unique uuids of uuids or names, existing servers first; raises UnknownInstance, CommandFailed."""
+    """Return the uuids of servers (uuids or names; deleted ones last). Raises UnknownInstance, CommandFailed."""
     from rpcapi.validation.instances import canonical_uuid, is_uuid  # noqa: PLC0415 - lazy, see session
 
     servers = [canonical_uuid(text) for text in servers]

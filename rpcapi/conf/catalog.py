@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options for names used in flavors: PCI aliases, device profiles, and the size of large pages."""
+"""Options of names that flavors refer to: PCI aliases, device profiles, and the size of large pages."""
 
 from oslo_config import cfg
 
@@ -50,7 +50,6 @@ PROFILE_OPTS = [
 
 
 def load(conf: cfg.ConfigOpts) -> Catalog:
-    """Return the catalog of a loaded ``conf``; raises BadConfiguration."""
     for group, options in ((PCI_GROUP, PCI_OPTS), (GUESTS_GROUP, GUESTS_OPTS)):
         conf.register_opts(options, group=group)
     profiles = NamedItems(conf, PREFIX, PROFILE_OPTS, _profile)

@@ -45,7 +45,7 @@ OPTS = [
 
 
 def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> Mapping[str, Flavor]:
-    """Return the flavors by name, each checked with ``catalog`` when it is read."""
+    """Return flavors by name; reading a flavor checks it with ``catalog``."""
 
     def make(name: str, values: cfg.ConfigOpts.GroupAttr) -> Flavor:
         missing = [option for option in ("vcpus", "memory_mb") if values[option] is None]
@@ -53,7 +53,7 @@ def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> Mapping[str, Flavor]
             raise ValueError(f"lacks {' and '.join(missing)}")
         extra_specs = pairs.read(conf, f"{PREFIX}{name}", "extra_specs")
         flavor = Flavor(name, values.vcpus, values.memory_mb, values.disk_gb, extra_specs)
-        build_spec(flavor, catalog=catalog)  # raises InvalidRequest for an invalid flavor
+        build_spec(flavor, catalog=catalog)
         return flavor
 
     return NamedItems(conf, PREFIX, OPTS, make)

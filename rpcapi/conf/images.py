@@ -36,7 +36,7 @@ OPTS = [
 
 
 def load(conf: cfg.ConfigOpts) -> Mapping[str, Image]:
-    """Return the images of a loaded ``conf`` by name, each checked when it is read."""
+    """Return images by name; reading an image checks it."""
 
     def make(name: str, values: cfg.ConfigOpts.GroupAttr) -> Image:
         properties = pairs.read(conf, f"{PREFIX}{name}", "properties")

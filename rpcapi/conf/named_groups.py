@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that define one item each, whose name is part of theirs: ``[flavor:NAME]``."""
+"""Configuration groups that define one named item each, such as ``[flavor:NAME]``."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -12,10 +12,7 @@ Item = TypeVar("Item")
 
 
 class NamedItems(Mapping[str, Item]):
-    """Items by name, each read when it is used, so that an invalid one does not prevent the use of others.
-
-    Reading an invalid item raises BadConfiguration with its group.
-    """
+    """Lazy mapping of items: an invalid one raises BadConfiguration when it is read, and hinders no others."""
 
     def __init__(
         self,
@@ -24,7 +21,6 @@ class NamedItems(Mapping[str, Item]):
         options: Sequence[cfg.Opt],
         make: Callable[[str, cfg.ConfigOpts.GroupAttr], Item],
     ) -> None:
-        """``make`` gets name and values."""
         self._conf = conf
         self._prefix = prefix
         self._make = make

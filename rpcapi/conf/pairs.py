@@ -15,14 +15,14 @@ _ITEM = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s,"'][^,]*)?)\s*(,|$)""")
 
 
 class _Text(types.List):
-    """Type of an option whose text ``read`` splits; overrides in Python may be lists."""
+    """Option type that leaves the splitting of text to ``read``; overrides in Python may be lists."""
 
     def __call__(self, value: Any) -> Any:
         return value
 
 
 class _Parser(iniparser.BaseParser):
-    """Parser of configuration files that keeps the quotes around a whole value, which oslo.config removes."""
+    """Configuration parser that keeps quotes around a whole value, which oslo.config removes."""
 
     def __init__(self) -> None:
         self.texts: dict[tuple[str, str], str] = {}
@@ -41,18 +41,17 @@ class _Parser(iniparser.BaseParser):
 
 
 def option(name: str, **values: Any) -> cfg.Opt:
-    """Return an option of comma-separated pairs; pairs with a comma in the value must be quoted."""
     return cfg.Opt(name, type=_Text(), **values)
 
 
 def read(conf: cfg.ConfigOpts, group: str, name: str) -> dict[str, str]:
-    """Return the pairs of an option; raises BadConfiguration for a malformed pair, list or duplicate key."""
+    """Return the pairs of an option. Raises BadConfiguration for a malformed list or pair, or a repeated key."""
     value, label = conf[group][name], f"[{group}] {name}"
     return parse(label, split(label, _as_written(conf, group, name, value)) if isinstance(value, str) else value)
 
 
 def split(label: str, text: str) -> list[str]:
-    """Return the items of a list, without the quotes around them; raises BadConfiguration."""
+    """Split a list at its commas and unquote the items. Raises BadConfiguration."""
     items: list[str] = []
     position, separator = 0, "," if text.strip() else ""
     while separator:
@@ -67,7 +66,6 @@ def split(label: str, text: str) -> list[str]:
 
 
 def parse(label: str, pairs: Iterable[str]) -> dict[str, str]:
-    """Return the pairs as a mapping; raises BadConfiguration for a malformed pair or duplicate key."""
     mapping: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = (part.strip() for part in pair.partition("="))
@@ -78,7 +76,7 @@ def parse(label: str, pairs: Iterable[str]) -> dict[str, str]:
 
 
 def _as_written(conf: cfg.ConfigOpts, group: str, name: str, value: str) -> str:
-    """Return the value with its outer quotes, which belong to the first and the last item."""
+    """Restore outer quotes that oslo.config removed although they belong to the first and the last item."""
     location = conf.get_location(name, group)
     if "," not in value or location is None or location.location is not cfg.Locations.user:
         return value

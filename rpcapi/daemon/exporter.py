@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exporter process: all workers' metrics for Prometheus.
-
-``/healthz`` answers 200 while the daemon runs; ``/readyz`` 200 while all workers serve and see no obstacle, otherwise
-503; other paths answer the metrics. A separate process keeps slow scrapers and threads out of the master, which binds
-the address, reports a bad one at start, and keeps it across respawns.
-"""
+"""Exporter process of all workers' metrics, separate so that slow scrapers cannot block the master."""
 
 import socket
 from collections.abc import Iterable
@@ -22,7 +17,7 @@ SHUTDOWN_SECONDS = 1  # scrapers repeat unfinished scrapes
 
 
 def bind(listen: str) -> socket.socket:
-    """Return a listening socket on ``host:port`` or ``[IPv6]:port``; raises BadConfiguration."""
+    """Return a socket that listens on ``host:port`` or ``[IPv6]:port``. Raises BadConfiguration."""
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:
         raise errors.BadConfiguration(why=f"[metrics] listen = '{listen}' is not host:port or [IPv6]:port")
@@ -36,7 +31,6 @@ def bind(listen: str) -> socket.socket:
 
 
 def make_exporter(listener: socket.socket, folder: Path, workers: int) -> "HttpServer":
-    """Return a service of the daemon framework that serves the metrics in ``folder``."""
     # The master must not import these, see metrics_folder.use_folder().
     from prometheus_client import CollectorRegistry, make_wsgi_app  # noqa: PLC0415
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Process metrics of a daemon, collected by its exporter: serving workers, and kernel figures of each process."""
+"""Process metrics of a daemon, collected by its exporter."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -10,16 +10,13 @@ from prometheus_client.samples import Sample
 
 from rpcapi.daemon.worker_metrics import WorkerMetrics
 
-# Names of metrics of rpcapi.daemon.process_metrics.
+# Metrics of rpcapi.daemon.process_metrics, which only workers may import.
 PROCESS_ID = "gantt_worker_process_id"
 NOT_READY = "gantt_worker_not_ready"
 
 
 class DaemonProcesses(Collector):
-    """Collector of ``process_*`` (CPU time, memory, open files, start) by ``process``, from /proc.
-
-    A dead worker is missing in ``recorded`` until its successor serves.
-    """
+    """Collector of ``process_*`` from /proc by ``process``; omits a dead worker until its successor serves."""
 
     def __init__(self, recorded: WorkerMetrics, workers: int) -> None:
         self.workers = workers
@@ -29,7 +26,6 @@ class DaemonProcesses(Collector):
         return {sample.labels["pid"]: int(sample.value) for sample in self._samples(PROCESS_ID)}
 
     def obstacles(self) -> list[str]:
-        """Return why the daemon is not ready although its workers serve."""
         return sorted(sample.labels["reason"] for sample in self._samples(NOT_READY) if sample.value)
 
     def _samples(self, name: str) -> Iterator[Sample]:

@@ -13,7 +13,7 @@ from rpcapi.dashboard.pages import BadInput, Page, PageRequest
 
 LISTED = 50
 MINUTE_MS = 60_000
-PERIODS = {"15": "15 minutes", "60": "hour", "360": "6 hours", "1440": "day"}  # label by minutes
+PERIODS = {"15": "15 minutes", "60": "hour", "360": "6 hours", "1440": "day"}
 SHOWN_VERDICTS = 100
 MAX_OPTIONS = 2000  # characters
 
@@ -48,7 +48,7 @@ class DecisionPages:
         return Page("decision.html", {"explained": _explain(decision)})
 
     def dry_run(self, request: PageRequest) -> Page:
-        """Decide a request without claims and show it like a recorded decision; without a request show its form."""
+        """Show a decision without claims like a recorded one, or only the form if no flavor is chosen."""
         form = {name: request.text(name) for name in ("flavor", "image", "az", "options")}
         count = request.number("count", 1, request.session.conf.rpc.max_instances)
         choices, session = self._cluster.choices.get(), request.session
@@ -64,7 +64,6 @@ class DecisionPages:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> Any:
-        """Raise BadInput instead of ending the process."""
         raise BadInput(f"The options of `gantt boot` have an error: {message}.")
 
 
