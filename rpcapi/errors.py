@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error classes of gantt. They cross the bus and are raised with their type at the caller.
+"""Error classes of gantt. The bus delivers them to callers with their types.
 
 The annotated fields of a class are the keyword arguments of its constructor, and attributes of the error::
 
@@ -71,25 +71,22 @@ _WORD = re.compile("[A-Z][a-z]*")
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 class GanttError(Exception):
-    """Raised when gantt cannot process a request; base class, only subclasses are raised.
-
-    ``code`` names the class in answers, metrics and records: "invalid_name" for ``InvalidName``.
-    """
+    """Raised when gantt cannot process a request, always as a subclass; its ``code`` is in answers and metrics."""
 
     code: ClassVar[str] = "error"
     template: ClassVar[str] = "gantt cannot process the request"
     _fields: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
-        # oslo.messaging raises a delivered error as a subclass of its class; the subclass keeps the code.
+        # oslo.messaging raises a delivered error as a new subclass, which must keep the code.
         if "code" not in vars(cls) and cls.__module__ == __name__:
             cls.code = "_".join(_WORD.findall(cls.__name__)).lower()
         cls._fields |= frozenset(vars(cls).get("__annotations__", ()))
 
     def __init__(self, message: str | None = None, **kwargs: Any) -> None:
-        """Render the template with ``kwargs``, or take ``message`` as rendered by a peer."""
+        """Render the template with ``kwargs``, or use ``message`` as rendered by a peer."""
         self.kwargs = kwargs
-        # Only fields: a peer's error could otherwise replace the code, which is a label of metrics.
+        # Set only fields, so that no peer can replace the code, a label of metrics.
         vars(self).update((name, value) for name, value in kwargs.items() if name in self._fields)
         super().__init__(message or self.template.format_map(kwargs))
 
@@ -99,7 +96,7 @@ class GanttError(Exception):
 
     @property
     def sentence(self) -> str:
-        """Message without traceback; ``str()`` of an error from oslo.messaging contains the peer's traceback."""
+        """Message alone; ``str()`` of an error from oslo.messaging has the peer's traceback too."""
         return str(self.args[0])
 
 
@@ -151,7 +148,7 @@ class InvalidFact(InvalidRequest):
 
 
 class UnknownFlavor(InvalidRequest):
-    """Raised when a flavor is neither built in nor in the configuration."""
+    """Raised when a flavor is neither built in, nor stored in the cluster, nor configured."""
 
     template = "Unknown flavor {name!r}; known: {choices}"
     name: str
@@ -159,7 +156,7 @@ class UnknownFlavor(InvalidRequest):
 
 
 class UnknownImage(InvalidRequest):
-    """Raised when an image is not in the configuration."""
+    """Raised when an image is neither stored in the cluster nor configured."""
 
     template = "Unknown image {name!r}; known: {choices}"
     name: str
@@ -322,7 +319,7 @@ class DeadlinePassed(GanttError):
 
 
 class RequestTooOld(InvalidRequest):
-    """Raised when an unknown request was first sent so long ago that its record may have been forgotten."""
+    """Raised when an unknown request was first sent so long ago that its record may be lost."""
 
     template = (
         "Unknown request, first sent {age_s:.0f} s ago; requests may be repeated for {horizon_s:.0f} s. Its record "
@@ -350,7 +347,7 @@ class VersionConflict(Conflict):
 
 
 class GroupContradicted(Conflict):
-    """Raised when a request names another policy or limit than its server group has."""
+    """Raised when a request contradicts the policy or limit of its server group."""
 
     template = "Server group {group} has {what} {recorded}, not {requested}: leave it out, or name another group"
     group: str
@@ -387,7 +384,7 @@ class HostIsUp(Conflict):
 
 
 class HostIdentityConflict(Conflict):
-    """Raised when the store knows the agent's host with another state folder; nothing was changed."""
+    """Raised when the host belongs to a different state folder; nothing was changed."""
 
     code = "host_identity"
     template = (
@@ -406,7 +403,7 @@ class ZoneConflict(Conflict):
 
 
 class InstanceConflict(Conflict):
-    """Raised when a uuid belongs to another request, or the instance's state does not allow the call."""
+    """Raised when a uuid belongs to a different request, or the instance's state forbids the call."""
 
     template = "Instance {uuid}: {why}"
     uuid: str
@@ -431,7 +428,7 @@ class ClaimUnknown(ClaimError):
 
 
 class ClaimForeign(ClaimError):
-    """Raised when a host acts on a claim of another host."""
+    """Raised when a host acts on a claim on a different host."""
 
     template = "The claim of {consumer} (attempt {attempt}) is not on host {host!r}"
 
@@ -455,7 +452,7 @@ class ClaimConflict(ClaimError):
 
 
 class ClaimClosed(ClaimError):
-    """Raised when a claim is undecided: a host may run a lost claim or reports an unverified one."""
+    """Raised when a claim is undecided because a host may run a lost claim, or reports an unverified one."""
 
     template = (
         "The claim of {consumer} (attempt {attempt}) is undecided until the hosts that may run it audit, or its "
@@ -500,7 +497,7 @@ class NewerRecord(StoreUnavailable):
 
 
 class StoreFull(GanttError):
-    """Raised when a collection of a store is at its size limit; only work that ends is accepted."""
+    """Raised when a store collection is at its size limit; calls that end work are still accepted."""
 
     template = (
         "{store}: {collection} take {bytes} bytes, {option} allows {bound}; new work is refused until entries end and "

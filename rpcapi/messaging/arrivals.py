@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrival times of a server's messages, and the waits that they allow."""
+"""RPC server that records arrivals and postpones calls while their callers still wait."""
 
 import logging
 import random
@@ -16,18 +16,14 @@ from rpcapi.messaging.private import trace_receive
 LOG = logging.getLogger(__name__)
 
 CALLER_SECONDS = 60.0  # default rpc_response_timeout of OpenStack's services
-ANSWER_SHARE = 3  # callers are answered within this part of their time
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 4.0  # seconds between two runs of a postponed call
+ANSWER_SHARE = 3  # callers get an answer within 1/3 of their timeout
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 4.0  # seconds between runs of a postponed call
 JITTER = (0.8, 1.2)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Arrival of a message at this process, in seconds of the monotonic clock.
-
-    ``listening_since`` is the start of the server's current uninterrupted connection, ``runs`` counts the earlier runs
-    of a postponed call.
-    """
+    """Monotonic times of a message's arrival and of its connection's start; ``runs`` counts earlier runs."""
 
     received: float
     listening_since: float
@@ -37,8 +33,7 @@ class Arrival:
 class ArrivalServer(StrictServer):
     """Strict server that sets ``arrival`` on each message before it waits for a thread.
 
-    oslo.messaging acknowledges on receipt, even if all threads are busy: messages wait in this process, not at the
-    broker. Only the rabbit drivers notice a lost connection.
+    oslo.messaging acknowledges on receipt, so messages wait in this process, not at the broker, while threads are busy.
     """
 
     _listening_since = 0.0
@@ -57,14 +52,14 @@ class ArrivalServer(StrictServer):
 
     def _on_incoming(self, incoming: list[Any]) -> None:
         now, channel = time.monotonic(), _channel_of(self.listener)
-        if channel is not self._channel:  # after a lost connection messages may have waited at the broker
+        if channel is not self._channel:  # reconnected: messages may have waited at the broker
             self._listening_since, self._channel = now, channel
         for message in incoming:
             message.arrival = Arrival(now, self._listening_since)
         super()._on_incoming(incoming)
 
     def _postpone(self, message: Any) -> bool:
-        """Run the call again after a pause, if its caller will then still wait for three times as long."""
+        """Schedule another run if it begins within 1/ANSWER_SHARE of the caller's timeout."""
         arrival, timeout = message.arrival, message.client_timeout
         waited_s = time.monotonic() - arrival.received
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**arrival.runs) * random.uniform(*JITTER)
@@ -88,7 +83,7 @@ class ArrivalServer(StrictServer):
 
 
 class _LastRuns:
-    """Executor that runs postponed calls for the last time before it ends, when the server has stopped."""
+    """Executor that, when the server stops, runs postponed calls a last time."""
 
     def __init__(self, executor: Any, delayed: DelayedJobs) -> None:
         self._executor = executor
@@ -101,6 +96,6 @@ class _LastRuns:
 
 
 def _channel_of(listener: Any) -> Any:
-    """Return the channel of rabbit's listener, new after each connection; None for other drivers."""
+    """Return the RabbitMQ listener's channel, which changes with each connection; None for other drivers."""
     connection = getattr(getattr(listener, "_poll_style_listener", None), "conn", None)
     return getattr(connection, "channel", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dispatch of received messages. Mistakes of peers are answered with typed errors and logged in one line."""
+"""Dispatch of received messages; peers' mistakes get typed errors and one line in the log."""
 
 import functools
 import logging
@@ -28,14 +28,13 @@ LOG = logging.getLogger(__name__)
 
 MAX_METHOD = 64  # characters
 MAX_LOGGED = 500  # characters of an error
-MIN_MONITOR_S = 2.0  # servers send two heartbeats in this time, at whole seconds; shorter intervals get none
+MIN_MONITOR_S = 2.0  # servers send two heartbeats per interval, at whole seconds, and none for shorter intervals
 MAX_MONITOR_S = 24 * 3600.0
 
 _VERSION = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}")
 
 
 def check_message(message: Any) -> None:
-    """Raise MalformedObject unless ``message`` has valid "method", "args", "namespace" and "version"."""
     if not isinstance(message, dict):
         raise _malformed("it must be a mapping", message)
     method = message.get("method")
@@ -55,18 +54,14 @@ def _malformed(why: str, value: Any) -> errors.MalformedObject:
 
 
 class StrictDispatcher(dispatcher.RPCDispatcher):
-    """oslo.messaging's dispatcher, hardened.
-
-    Malformed messages, contexts and arguments, and unknown methods or versions get typed errors. The stock dispatcher
-    logs a traceback for each, and never ends the heartbeats of a call to an unknown method.
-    """
+    """Dispatcher that answers peers' mistakes with typed errors instead of tracebacks or endless heartbeats."""
 
     def __init__(self, endpoints: list[Any], serializer: Any) -> None:
         super().__init__(endpoints, serializer, messaging.ExplicitRPCAccessPolicy)
         self._heartbeats = Heartbeats()
 
     def dispatch(self, incoming: Any) -> Any:
-        """Run the method of a message and return its serialized answer; raises ExpectedException for typed errors."""
+        """Run the method and return its serialized answer. Raises ExpectedException for typed errors."""
         message = incoming.message
         try:
             check_message(message)
@@ -81,7 +76,6 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
             raise messaging.ExpectedException() from error
 
     def _endpoint_of(self, message: dict[str, Any]) -> Any:
-        """Return the endpoint with the method; raises NoSuchMethod or UnsupportedVersion."""
         method, version = message["method"], message.get("version", "1.0")
         compatible = False
         for endpoint in self.endpoints:
@@ -94,13 +88,13 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
 
 
 def is_monitor_interval(seconds: Any) -> bool:
-    """Return whether heartbeats can be sent in time to a caller with this monitor timeout."""
+    """Return whether a caller with this monitor timeout can get heartbeats in time."""
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     return is_number and MIN_MONITOR_S <= seconds <= MAX_MONITOR_S and math.isfinite(seconds)
 
 
 class StrictServer(RPCServer):
-    """oslo.messaging's RPC server with gantt's thread pool and tracebacks for bugs only."""
+    """oslo.messaging's RPC server with gantt's thread pool, and with tracebacks only for bugs."""
 
     def __init__(
         self,
@@ -117,7 +111,7 @@ class StrictServer(RPCServer):
         BACKLOG.add(self._target.topic, 1)
         try:
             super()._on_incoming(incoming)
-        except RuntimeError:  # the server has stopped
+        except RuntimeError:
             BACKLOG.add(self._target.topic, -1)
             raise
 
@@ -154,7 +148,7 @@ class StrictServer(RPCServer):
             del failure
 
     def _postpone(self, message: Any) -> bool:
-        """Arrange for another run of a postponed call; return whether there will be one."""
+        """Schedule another run of a postponed call; return False if there will be none."""
         return False
 
     def _reply(self, message: Any, answer: Any, failure: Any) -> None:

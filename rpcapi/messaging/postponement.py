@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that run again later: a waiting call occupies no thread of its server."""
+"""Postponed calls, which occupy no thread of their server while they wait."""
 
 import heapq
 import itertools
@@ -12,15 +12,12 @@ import oslo_messaging as messaging
 
 LOG = logging.getLogger(__name__)
 
-LINGER_S = 60.0  # idle time after which the waiting thread ends
+LINGER_S = 60.0  # seconds without jobs after which the timer thread ends
 Job = Callable[[], None]
 
 
 class CallPostponed(Exception):
-    """Raised by a method whose refusal may pass by itself.
-
-    The server runs the call again later, or answers with ``failure`` if its caller cannot wait longer.
-    """
+    """Raised to run a call again later, or to answer ``failure`` if the caller cannot wait longer."""
 
     def __init__(self, failure: messaging.ExpectedException) -> None:
         super().__init__(str(failure.exc_info[1]))
@@ -28,7 +25,7 @@ class CallPostponed(Exception):
 
 
 class DelayedJobs:
-    """Runs short jobs at later times, all in one thread."""
+    """Timer that runs short jobs, all in one thread."""
 
     def __init__(self, linger_s: float = LINGER_S) -> None:
         self._linger_s = linger_s
@@ -39,7 +36,7 @@ class DelayedJobs:
         self._is_closed = False
 
     def add(self, job: Job, seconds: float) -> bool:
-        """Run ``job`` after ``seconds``; return False after ``close``, when it will not run."""
+        """Run ``job`` after ``seconds``; return False, and never run it, after ``close``."""
         with self._changed:
             if self._is_closed:
                 return False
@@ -52,7 +49,7 @@ class DelayedJobs:
         return True
 
     def close(self) -> None:
-        """Run all waiting jobs now, and accept no more."""
+        """Run all waiting jobs now and reject later ones."""
         with self._changed:
             self._is_closed = True
             jobs = [job for _, _, job in sorted(self._due)]
@@ -66,7 +63,7 @@ class DelayedJobs:
             _run(job)
 
     def _next_due(self) -> Job | None:
-        """Return the next job when it is due; None after a while without jobs, or when closed."""
+        """Wait for the next due job; return None after ``linger_s`` without jobs, or when closed."""
         with self._changed:
             while True:
                 if not self._due:
@@ -83,5 +80,5 @@ class DelayedJobs:
 def _run(job: Job) -> None:
     try:
         job()
-    except Exception:  # a job must not end the thread of the others
+    except Exception:  # keep the thread for later jobs
         LOG.exception("A delayed job failed")

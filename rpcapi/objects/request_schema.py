@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema of the request spec. Client, conductor, scheduler and agent check each spec by this module alone."""
+"""Schema of the request spec, for all its checks by client, conductor, scheduler and agent."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
@@ -31,10 +31,10 @@ from rpcapi.validation.rules import (
 )
 from rpcapi.validation.text import abbreviate, invalid_spec, join_names
 
-MAX_TRAITS = 100  # per group, over all its lists
-MAX_AGGREGATES = 1000  # per list
-MAX_HOSTS = 1000  # per list
-MAX_ATTACHMENTS = 64  # volumes, and ports
+MAX_TRAITS = 100  # per group, in all lists
+MAX_AGGREGATES = 1000
+MAX_HOSTS = 1000
+MAX_ATTACHMENTS = 64  # of volumes, and of ports
 UNSATISFIABLE = "no host can satisfy that"
 SERVICES = ("compute", "volume", "network")
 
@@ -73,7 +73,7 @@ _DESTINATION = document(
     {"host": optional(resource_name), "partition": optional(text), "allow_cross_cell_move": boolean}
 )
 
-# Rules of values that differ from the field's default. The field's own type is enough for the fields without a rule.
+# Rules of values that differ from their default. For other fields, the type of the field is enough.
 RULES: Mapping[str, Rule] = {
     "flavor": text,
     "flavor_amounts": _AMOUNTS,
@@ -109,7 +109,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def amount_of_flavor(spec: RequestSpec, resource_class: str) -> int:
-    """Return the flavor's amount; a request without a flavor has the amount that it requests."""
+    """Return the flavor's amount of a class; without a flavor, the requested amount."""
     if spec.flavor_amounts:
         return int(spec.flavor_amounts.get(resource_class, 0))
     groups: list[Mapping[str, Any]] = [{"resources": spec.resources}, *spec.groups.values()]
@@ -122,11 +122,7 @@ def boot_volume(spec: RequestSpec) -> Mapping[str, Any] | None:
 
 
 def check_spec(spec: Any) -> None:
-    """Raise an error if ``spec`` is invalid, contradictory, or unsatisfiable on any host.
-
-    Raises MalformedObject if it is no RequestSpec; UnknownResourceClass, UnknownTrait or InvalidName; otherwise
-    InvalidSpec.
-    """
+    """Raise an InvalidRequest if ``spec`` is malformed, contradictory, or unsatisfiable on any host."""
     if not isinstance(spec, RequestSpec):
         raise errors.MalformedObject(name="RequestSpec", why=f"it is of type {type(spec).__name__}")
     values = spec.values_set()
@@ -140,7 +136,7 @@ def check_spec(spec: Any) -> None:
 
 
 def canonical(spec: RequestSpec) -> RequestSpec:
-    """Return a checked spec whose uuids of instances and of the server group are in canonical spelling."""
+    """Return a checked spec with the uuids of instances and server group in canonical spelling."""
     uuids = {
         "hints": hints.canonical(spec.hints),
         "group_id": None if spec.group_id is None else canonical_uuid(spec.group_id),
@@ -188,7 +184,6 @@ def _check_groups(spec: RequestSpec) -> None:
 
 
 def _check_satisfiable(owner: str, group: RequestGroup) -> None:
-    """Raise InvalidSpec if no provider can meet the group; ``owner`` follows field names in errors."""
     if len(group.required) + len(group.forbidden) + sum(map(len, group.any_of)) > MAX_TRAITS:
         raise invalid_spec(f"it names more than {MAX_TRAITS} traits{owner}")
     both = set(group.required).intersection(group.forbidden)
@@ -220,11 +215,10 @@ def _check_attachments(spec: RequestSpec) -> None:
 
 
 def _check_image_minimum(spec: RequestSpec) -> None:
-    """Raise InvalidSpec if the image needs more memory, or a larger root disk, than the server has."""
     volume = boot_volume(spec)
     owner = "the request" if spec.flavor is None else f"flavor {spec.flavor!r}"
     disk = owner, amount_of_flavor(spec, orc.DISK_GB)
-    if volume is not None:  # the size of an existing volume is not known
+    if volume is not None:  # an existing volume has an unknown size
         disk = "the boot volume", volume.get("size_gb") or MAX_AMOUNT
     memory = owner, amount_of_flavor(spec, orc.MEMORY_MB)
     for key, unit, (provider, amount) in (
@@ -242,7 +236,7 @@ def _check_group_exists(owner: str, suffix: str, spec: RequestSpec) -> None:
         raise invalid_spec(f"{owner} names group {abbreviate(suffix)}, which is not in the request")
 
 
-# Checks between fields, each with the fields that make it necessary.
+# Checks across fields, each with the fields that trigger it.
 _CONSISTENCY: Sequence[tuple[Set[str], Callable[[RequestSpec], None]]] = (
     ({"force_hosts"}, _check_hosts),
     ({"group_id", "group_policy", "group_max_per_host"}, _check_server_group),

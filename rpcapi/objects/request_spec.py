@@ -10,29 +10,24 @@ from rpcapi.objects import base
 class RequestSpec(base.GanttObject):
     """Scheduling request, built by the client from flavor and image.
 
-    A request that names a server group gets the group's policy and ``group_max_per_host``, and may only repeat them.
-    Both apply to nodes, not to service hosts.
-
     Request groups follow rpcapi.resources.groups.RequestGroup. ``resources``, the traits, ``member_of``,
-    ``forbidden_aggregates`` and ``in_tree`` form the unsuffixed group. ``groups`` maps each suffix to the mapping of
-    its group; ``groups_policy`` says whether suffixed groups may share a provider. ``root_required``,
-    ``root_forbidden`` and ``same_subtree`` (lists of suffixes) are as in Placement.
+    ``forbidden_aggregates`` and ``in_tree`` form the unsuffixed group. ``groups`` maps each suffix to its group;
+    ``groups_policy`` says whether suffixed groups may share a provider. ``root_required``, ``root_forbidden`` and
+    ``same_subtree`` (lists of suffixes) are Placement's.
 
+    - ``group_policy``, ``group_max_per_host``: Set from server group ``group_id``; a request may only repeat them. Both
+      apply to nodes, not to service hosts.
     - ``numa``: Guest topology, {} or {"cells": [{"id", "group", "cpus", "pcpus", "memory_mb"}], "cpu_policy",
       "thread_policy", "page_size_kb"}; ``group`` is the request group of a cell.
-    - ``flavor_amounts``: VCPU, MEMORY_MB and DISK_GB of the flavor, which its extra specs may replace in ``resources``;
-      {} if the request has no flavor.
-    - ``image``: {"id", "name", "disk_format", "properties": {...}}, for filters; "min_ram_mb" and "min_disk_gb" of the
-      flavor.
-    - ``extra_specs``: Extra specs of the flavor, for filters.
-    - ``volumes``: Volumes to attach: {"pool": name} for an existing one, {"size_gb", "group"} for a new one, with the
+    - ``flavor_amounts``: VCPU, MEMORY_MB and DISK_GB of the flavor, which its extra specs may replace in ``resources``.
+    - ``image``: {"id", "name", "disk_format", "properties": {...}} for filters; "min_ram_mb" and "min_disk_gb"
+      are minimum flavor sizes.
+    - ``volumes``: Volumes to attach: {"pool": name} for an existing one, {"size_gb", "group"} for a new one with the
       request group of its space. The root disk has "boot": true.
-    - ``ports``: Ports to attach: {"physnet", "segment", "group"}, with the request group of its bandwidth.
-    - ``service``: Service whose resource is scheduled.
-    - ``driver``: Scheduler driver; None means the configured one.
-    - ``requested_destination``: Allowed hosts for an existing instance, like Nova's Destination: {} or {"host": only
-      service host or node, "partition": partition of the instance, "allow_cross_cell_move": whether hosts of other
-      partitions are allowed too (default false)}. Each key is optional.
+    - ``ports``: Ports to attach: {"physnet", "segment", "group"} with the request group of the bandwidth.
+    - ``requested_destination``: Hosts allowed for an existing instance, like Nova's Destination; all keys are optional:
+      {"host": service host or node, "partition": partition of the instance, "allow_cross_cell_move": whether other
+      partitions are allowed (default false)}.
 
     Version 1.0: Initial version
     """

@@ -7,18 +7,17 @@ from typing import Any, NamedTuple
 
 from rpcapi import errors
 
-# Instances of one request. One script claims them all, and may block the store for 150 ms at most.
+# Instances of one request: one script claims them all, and may block the store for at most 150 ms.
 MAX_INSTANCES = 1000
 
-# Consumer types.
 INSTANCE = "INSTANCE"
 MIGRATION = "MIGRATION"  # consumer of the source's resources until the move ends
-MIGRATION_ATTEMPT = 1  # attempt of an ended migration's tombstone
-UNTYPED = ""  # Nova instance: clients of Placement before microversion 1.38 send no type
+MIGRATION_ATTEMPT = 1  # attempt number in a migration's tombstone
+UNTYPED = ""  # Nova instance: Placement clients before microversion 1.38 send no type
 
 
 class ClaimRole(StrEnum):
-    """Role of a claim: the only claim of its instance, or one side of a migration."""
+    """Role of a claim: only claim of its instance, or one side of a migration."""
 
     ONLY = "only"
     SOURCE = "source"  # the consumer is the migration
@@ -26,14 +25,14 @@ class ClaimRole(StrEnum):
 
 
 class MoveEnd(NamedTuple):
-    """End of a move that a claim is: its role in the migration, and for a destination the attempt at the source."""
+    """Role of a claim in a migration; a destination also names the attempt at its source."""
 
     role: ClaimRole = ClaimRole.ONLY
     migration: str | None = None
     source_attempt: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the form of messages and journals, read by rpcapi.validation.moves."""
+        """Return the form in messages and journals, which rpcapi.validation.moves parses."""
         named = {"role": self.role.value, "migration": self.migration, "source_attempt": self.source_attempt}
         return {name: value for name, value in named.items() if value is not None}
 
@@ -43,29 +42,29 @@ class ClaimState(StrEnum):
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"
-    UNVERIFIED = "unverified"  # its host's audit reported it, the store knows otherwise
+    UNVERIFIED = "unverified"  # its host reports it against what the store knows
     RELEASED = "released"
     ABORTED = "aborted"
     EXPIRED = "expired"
-    FENCED = "fenced"  # released by an operator's declaration that nothing runs on the host
+    FENCED = "fenced"  # released because an operator declared the host lost
 
 
 class Verdict(StrEnum):
-    """Result of the claim script for one candidate."""
+    """Verdict of the claim script on one candidate."""
 
     FITS = "FITS"
     FULL = "FULL"  # does not fit; the worker's replica was current
-    CONCURRENT = "CONCURRENT"  # does not fit because of a change after the replica's log position
+    CONCURRENT = "CONCURRENT"  # does not fit since a change after the replica's log position
     STALE = "STALE"  # the host's eligibility changed after the replica's log position
     LIMIT = "LIMIT"  # the node has as many claims as a filter permits
     GROUP = "GROUP"  # forbidden by the server group's policy
-    PASSED = "PASSED"  # not tried: changed since the replica, and an unchanged host of similar weight was claimed
+    PASSED = "PASSED"  # not tried: it changed since the log position; an unchanged host of similar score was claimed
     CLOSED = "CLOSED"  # not audited in this epoch
     UNKNOWN = "UNKNOWN"  # no such provider, or no inventory of the resource class
 
 
 class Answer(StrEnum):
-    """Answer of a claim verb for one claim: its state after the call, or the reason of the failure."""
+    """Answer of a claim verb for one claim: the claim's state after the call, or why the call failed."""
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"
@@ -73,21 +72,21 @@ class Answer(StrEnum):
     ABORTED = "aborted"
     EXPIRED = "expired"
     FENCED = "fenced"
-    UNVERIFIED = "unverified"  # audit: counted on its host only, until a conductor record names the attempt
-    UNKNOWN = "unknown"  # no such claim
-    FOREIGN = "foreign"  # on another host than the caller's
+    UNVERIFIED = "unverified"  # audit: counts on its host only, until a conductor record names the attempt
+    UNKNOWN = "unknown"
+    FOREIGN = "foreign"  # not on the caller's host
     REFUSED = "refused"  # prepare: rejected by every candidate
-    POSSIBLE = "possible"  # prepare: accepted by a candidate, but the batch was not claimed: repeat without the others
+    POSSIBLE = "possible"  # prepare: a candidate fits, but other intents of the batch failed; repeat without them
     ENDED = "ended"  # prepare: this attempt or a later one has already ended
     CONFLICT = "conflict"  # prepare: another attempt of the consumer is live
     CLOSED = "closed"  # undecided until a host audits in this epoch or an unverified claim ends: retry
 
 
-ENDS = frozenset({Answer.RELEASED, Answer.ABORTED, Answer.EXPIRED, Answer.FENCED})  # final answers of an ended claim
+ENDS = frozenset({Answer.RELEASED, Answer.ABORTED, Answer.EXPIRED, Answer.FENCED})
 
 
 class ClaimRefusal(NamedTuple):
-    """Error and reason that report an unsuccessful answer."""
+    """Error class and reason for an unsuccessful answer."""
 
     error: type[errors.ClaimError]
     reason: str
@@ -108,9 +107,9 @@ CLAIM_REFUSALS: Mapping[str, ClaimRefusal] = {
 
 
 class GroupPolicy(StrEnum):
-    """Server group policies. The store counts members for all, the claim script enforces the hard ones."""
+    """Server group policy. The store counts members for all; the claim script enforces hard policies."""
 
     AFFINITY = "affinity"
     ANTI_AFFINITY = "anti-affinity"
-    SOFT_AFFINITY = "soft-affinity"  # preferred by a weigher, not enforced
+    SOFT_AFFINITY = "soft-affinity"
     SOFT_ANTI_AFFINITY = "soft-anti-affinity"

@@ -1,36 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusals that may pass by themselves: the one list of their reasons and errors.
-
-A transient reason counts only hosts that meet all other conditions. A request with one of them is decided again within
-its own time; any other refusal is final.
-"""
+"""Refusals that may pass by themselves. A transient reason counts only hosts that meet all other conditions."""
 
 from rpcapi import errors
 
-# Seconds for which a reason counts as transient: hosts that are down for longer are a matter of their operators.
+# Seconds for which a reason counts as transient; hosts that are down longer need an operator.
 SECONDS = 60.0
 
-# Reasons of a host's state. A worker replaces them by a permanent reason when they have lasted for SECONDS.
+# Reasons in a host's state. After SECONDS a worker reports a permanent reason instead.
 JUST_DOWN = "service down for less than a minute"
-NOT_AUDITED = "not audited in this epoch"  # the host is alive and accepts claims again after its audit
+NOT_AUDITED = "not audited in this epoch"  # the host is up, and accepts claims after its audit
 PARTITION_JUST_AWAY = "partition unavailable for less than a minute"
-COMPUTE_JUST_DOWN = "compute service down for less than a minute"  # a host of Nova
+COMPUTE_JUST_DOWN = "compute service down for less than a minute"
 HOST_REASONS = frozenset({JUST_DOWN, NOT_AUDITED, PARTITION_JUST_AWAY, COMPUTE_JUST_DOWN})
 
-# Reasons of a single decision. The next decision sees the change.
+# Reasons of one decision; the next decision sees the change.
 CLAIMED_MEANWHILE = "claimed by others meanwhile"
 CHANGED_MEANWHILE = "changed meanwhile"
 DECISION_REASONS = frozenset({CLAIMED_MEANWHILE, CHANGED_MEANWHILE})
 
-# Errors without a decision: the store, a worker's table or an undecided claim must come back first.
+# Errors without a decision: the store, a worker's table or the hosts' audits must come first.
 ERRORS = (errors.Unavailable, errors.ClaimClosed)
 
 
 def retry_seconds(error: BaseException, own_seconds: float) -> float:
-    """Return for how many seconds since its first decision a request is decided again; 0 if the error is final.
-
-    ``own_seconds`` is the time of the request itself.
-    """
+    """Return seconds since the first decision for which to retry, at most ``own_seconds``; 0 if final."""
     if isinstance(error, ERRORS):
         return own_seconds
     if not isinstance(error, errors.NoValidHost):

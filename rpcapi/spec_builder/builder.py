@@ -28,10 +28,7 @@ def build_spec(
     forbidden_traits: Iterable[str] = (),
     **values: Any,
 ) -> RequestSpec:
-    """Return the checked request spec of a server; ``values`` are further fields.
-
-    Raises InvalidSpec if flavor and image are contradictory, and the errors of check_spec.
-    """
+    """Return a server's checked request spec with further fields ``values``. Raises the errors of check_spec."""
     flavor_image = FlavorImageProperties(flavor, image)
     boots_from_volume = any(volume.boot for volume in attached_volumes)
     draft = SpecDraft()

@@ -14,13 +14,13 @@ Item = TypeVar("Item")
 
 
 def merge(by_source: Mapping[str, Mapping[str, Item]]) -> Mapping[str, Item]:
-    """Return the items by name, each read when it is used; later sources take precedence."""
-    # A ChainMap only writes to its first map; its type wants all of them mutable.
+    """Return a lazy mapping of items by name; later sources take precedence."""
+    # ChainMap writes only to its first map, but is typed for mutable maps.
     return ChainMap(*(cast(MutableMapping[str, Item], items) for items in [*by_source.values()][::-1]))
 
 
 def read_valid(items: Mapping[str, Item]) -> tuple[list[Item], list[errors.BadConfiguration]]:
-    """Return the valid items, sorted by name, and an error per invalid item of the configuration."""
+    """Return (valid items ordered by name, an error per invalid item of the configuration)."""
     valid: list[Item] = []
     invalid: list[errors.BadConfiguration] = []
     for name in sorted(items):
@@ -36,17 +36,16 @@ def find_sources(by_source: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def document_name(name: str) -> str:
-    """Return the document name of a flavor or image; escapes spaces and slashes in its name."""
+    """Escape an item's name, which may have spaces and slashes, as a document name."""
     return urllib.parse.quote(name, safe="")
 
 
 def image_document(image: Image) -> dict[str, Any]:
-    """Return the document of an image; a null disk format removes the disk format of an earlier image."""
+    """Return the image's document; a null disk format removes that of an earlier image."""
     return {**asdict(image), "id": image.id or image.name}
 
 
 def read_documents(kind: type[Item], documents: Iterable[Mapping[str, Any]]) -> dict[str, Item]:
-    """Return flavors or images by name; raises MalformedObject."""
     try:
         return {document["name"]: kind(**document) for document in documents}
     except (KeyError, TypeError) as error:

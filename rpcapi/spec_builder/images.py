@@ -27,10 +27,7 @@ RENAMED = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Image with Glance's ``properties``, of which traits, hw_*, img_* and os_* are used.
-
-    ``min_ram_mb`` and ``min_disk_gb`` limit the flavors that can boot it.
-    """
+    """Boot image with Glance's ``properties`` (traits, hw_*, img_* and os_* count) and minimum flavor sizes."""
 
     name: str
     id: str = ""
@@ -59,7 +56,6 @@ class Image:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Image":
-        """Return the image of RequestSpec.image; NO_IMAGE if it is empty."""
         return cls(**{"name": "", **fields}) if fields else NO_IMAGE
 
 

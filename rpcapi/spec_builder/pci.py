@@ -16,10 +16,7 @@ KEY = "pci_passthrough:alias"
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, aliases: Mapping[str, PciAlias]) -> None:
-    """Add a request group per device of ``pci_passthrough:alias``, a list of NAME:COUNT, as in Nova.
-
-    The group has the alias's NUMA policy if the guest has a topology. Raises InvalidSpec.
-    """
+    """Add a request group per device of ``pci_passthrough:alias``, a list of NAME:COUNT. Raises InvalidSpec."""
     policy = flavor_image.value("pci_numa_affinity_policy", pci_aliases.NUMA_POLICIES)
     number = 0
     for name, count in _requested_aliases(flavor_image):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another image for a server with a claim: what flavor and image request together must stay."""
+"""Test of a rebuild's image: the request made from flavor and image must stay the same."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,10 +18,7 @@ from rpcapi.spec_builder.pci_aliases import NUMA_POLICIES
 
 
 def changed_fields(spec: RequestSpec, image: Mapping[str, Any]) -> list[str]:
-    """Return the fields of ``spec`` that would differ with ``image``, or a device policy that would.
-
-    Raises InvalidSpec if flavor and image contradict each other.
-    """
+    """Return spec fields, or the device policy, that ``image`` would change. Raises InvalidSpec."""
     flavor = Flavor(
         spec.flavor or "",
         amount_of_flavor(spec, orc.VCPU),
@@ -35,11 +32,11 @@ def changed_fields(spec: RequestSpec, image: Mapping[str, Any]) -> list[str]:
 
 
 def _requested(flavor: Flavor, image: Image, boots_from_volume: bool) -> dict[str, Any]:
-    """Return what flavor and image request; devices and attachments of the flavor alone do not depend on an image."""
+    """Return all that an image can change in a request; devices and attachments depend on the flavor alone."""
     flavor_image, draft = FlavorImageProperties(flavor, image), SpecDraft()
     extra_specs.translate(flavor_image, draft)
     features.translate(flavor_image, draft)
-    topology.translate(flavor_image, draft, LARGE_PAGE_KB)  # equal on both sides, whatever "large" means
+    topology.translate(flavor_image, draft, LARGE_PAGE_KB)  # any page size, equal on both sides
     add_defaults(flavor_image, draft, boots_from_volume)
     policy = flavor_image.value("pci_numa_affinity_policy", NUMA_POLICIES)
     return {**draft.spec_fields(), "pci_numa_affinity_policy": policy}

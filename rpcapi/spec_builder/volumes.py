@@ -33,7 +33,6 @@ class Volume:
 
 
 def read(texts: Mapping[str, str]) -> Volume:
-    """Read the options of a volume; raises InvalidSpec."""
     _OPTIONS("volume", texts)
     if "size" not in texts and "pool" not in texts:
         raise errors.InvalidSpec(why="a volume needs size, pool or both")

@@ -14,14 +14,13 @@ MAX_HINTS = 50
 MAX_HINT_BYTES = 16 * 1024  # all hints as JSON
 MAX_INSTANCES = 100  # per hint
 DEFAULT_CIDR = "/24"  # as in Nova
-INSTANCE_HINTS = ("same_host", "different_host")  # hints with uuids of instances
+INSTANCE_HINTS = ("same_host", "different_host")
 GROUP_HINT = "group"
 
 _ALL = limited(mapping(text, anything, MAX_HINTS), MAX_HINT_BYTES)
 
 
 def check(path: str, hints: Any) -> None:
-    """Raise InvalidSpec for too many or too large hints, or an invalid value of a known hint."""
     _ALL(path, hints)
     for key in INSTANCE_HINTS:
         _INSTANCES(f"{path}.{key}", as_list(hints.get(key, [])))
@@ -32,7 +31,7 @@ def check(path: str, hints: Any) -> None:
 
 
 def single_value(value: Any) -> Any:
-    """Unwrap a hint that the caller may have put into a list of one element, as Nova's API does."""
+    """Unwrap a hint in a list of one element, which Nova's API allows."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
@@ -41,7 +40,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def canonical(hints: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checked hints with the uuids of instances, and of the group, in canonical spelling."""
+    """Return checked hints with uuids of instances and of the group in canonical spelling."""
     uuids = {
         key: [canonical_uuid(text) for text in value] if isinstance(value, list) else canonical_uuid(value)
         for key, value in hints.items()

@@ -13,7 +13,6 @@ CANONICAL_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def check_count(count: Any, maximum: int) -> None:
-    """Raise InvalidCount unless ``count`` is an integer from 1 to ``maximum`` ([rpc] max_instances)."""
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= maximum:
         error = errors.InvalidCount(count=count, most=maximum)
         if isinstance(count, int) and count > maximum:
@@ -22,18 +21,17 @@ def check_count(count: Any, maximum: int) -> None:
 
 
 def is_uuid(text: Any) -> bool:
-    """Return whether ``text`` is a canonical uuid: lower case, with hyphens."""
     return isinstance(text, str) and CANONICAL_UUID.fullmatch(text) is not None
 
 
 def canonical_uuid(text: str) -> str:
-    """Return a uuid in any spelling (capitals, without hyphens, in braces) as a canonical uuid; other text as it is."""
+    """Return a uuid in any spelling (capitals, no hyphens, braces) as a canonical uuid, other text unchanged."""
     digits = text.lower().removeprefix("urn:").removeprefix("uuid:").strip("{}").replace("-", "")
     return str(uuid.UUID(digits)) if HEX_DIGITS.fullmatch(digits) else text
 
 
 def check_uuid(text: Any, what: str = "instance") -> None:
-    """Raise InvalidName unless ``text`` is a canonical uuid; ``what`` is the named kind of object, for the error."""
+    """Raise InvalidName, which names the kind of object ``what``, unless ``text`` is a canonical uuid."""
     if not is_uuid(text):
         why, article = "it must be a uuid in lower case with hyphens", "an" if what == "instance" else "a"
         raise errors.InvalidName.of_message(f"{str(text)[:60]!r} is not the uuid of {article} {what}: {why}")
@@ -53,7 +51,6 @@ def check_uuids(uuids: Any, maximum: int, what: str = "instance") -> None:
 
 
 def check_names(names: Any, count: int) -> None:
-    """Raise InvalidRequest unless ``names`` is empty or a list of ``count`` display names."""
     if not isinstance(names, (list, tuple)) or len(names) not in (0, count):
         raise errors.InvalidRequest(why=f"the names must be a list with one name for each of {count} instances")
     for name in names:
@@ -61,7 +58,6 @@ def check_names(names: Any, count: int) -> None:
 
 
 def check_name(name: Any) -> None:
-    """Raise InvalidName unless ``name`` is printable, not too long and not a uuid."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         why = f"it must be text of 1 to {MAX_NAME} printable characters"
     elif is_uuid(canonical_uuid(name)):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for JSON values of peers, and combinations of them.
+"""Rules for JSON values from peers, and combinations of rules.
 
-A rule takes the path of a value, such as "groups.1.resources", and the value. It raises InvalidSpec, or another
-InvalidRequest, for an invalid value.
+A rule takes the path of a value, such as "groups.1.resources", and the value. It raises an InvalidRequest.
 """
 
 import json
@@ -42,7 +41,7 @@ def boolean(path: str, value: Any) -> None:
 
 
 def resource_name(path: str, value: Any) -> None:
-    """Accept the canonical name of a host or provider; raises InvalidName."""
+    """Accept the name of a host or provider. Raises InvalidName."""
     if not isinstance(value, str):
         raise invalid_spec(f"{path} must be the name of a host or provider, not {abbreviate(value)}")
     names.canonical(value)
@@ -103,7 +102,7 @@ def mapping(keys: Rule, values: Rule, maximum: int) -> Rule:
 
 
 def document(values: Mapping[str, Rule], required: Collection[str] = ()) -> Rule:
-    """Return the rule of a mapping with the keys of ``values``, of which all but ``required`` may be absent."""
+    """Return the rule of a mapping with the keys of ``values``; only ``required`` keys must be present."""
 
     def check(path: str, value: Any) -> None:
         _check_mapping(path, value)
@@ -118,8 +117,6 @@ def document(values: Mapping[str, Rule], required: Collection[str] = ()) -> Rule
 
 
 def limited(rule: Rule, maximum: int) -> Rule:
-    """Return ``rule`` for values of at most ``maximum`` bytes as JSON."""
-
     def check(path: str, value: Any) -> None:
         rule(path, value)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simple tests of values from peers, and their form in errors."""
+"""Checks of values from peers, and their representation in errors."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,6 @@ _SEQUENCE = re.compile(r"[0-9]{1,18}")
 
 
 def is_text(value: Any) -> bool:
-    """Return whether ``value`` is 1 to MAX_TEXT printable characters without blanks at its ends."""
     return isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() and value == value.strip()
 
 
@@ -24,7 +23,6 @@ def invalid_spec(why: str) -> errors.InvalidSpec:
 
 
 def abbreviate(value: Any) -> str:
-    """Return the repr of a peer's value, truncated for errors."""
     text = repr(value)
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
@@ -35,7 +33,7 @@ def is_integer(value: Any, minimum: int, maximum: int) -> bool:
 
 
 def is_sequence(text: str) -> bool:
-    """Return whether ``text`` has 1 to 18 ASCII digits, like the marker of a page."""
+    """Return whether ``text`` has 1 to 18 ASCII digits, like a page marker."""
     return _SEQUENCE.fullmatch(text) is not None
 
 

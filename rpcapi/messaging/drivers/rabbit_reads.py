@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AMQP connection whose reads end at the deadline of their thread.
+"""AMQP connection whose reads end at their thread's deadline.
 
-py-amqp limits each read of a frame, not the wait for an answer. While RabbitMQ blocks publishers, its heartbeats are
-frames without an answer, and each of them would renew the wait for the confirmation of a message.
+py-amqp limits each read of a frame, not the wait for an answer: while RabbitMQ blocks publishers, each heartbeat would
+restart the wait for a publisher confirm.
 """
 
 from kombu.transport import pyamqp
@@ -11,10 +11,9 @@ from rpcapi.messaging.drivers import deadline
 
 
 class DeadlineConnection(pyamqp.Connection):
-    """kombu's AMQP connection; its reads raise TimeoutError at the thread's deadline."""
+    """kombu's AMQP connection; reads raise TimeoutError at the thread's deadline."""
 
     def blocking_read(self, timeout: float | None = None) -> bool:
-        """Read and process a frame; return whether it completes a method."""
         remaining = deadline.remaining_seconds()
         if remaining is not None:
             timeout = remaining if timeout is None else min(timeout, remaining)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS to RabbitMQ by oslo.messaging's ``ssl...`` options, always with verification of broker and name.
+"""TLS to RabbitMQ by oslo.messaging's ``ssl...`` options, always with verification of certificate and host name.
 
-The stock driver verifies no name without ``ssl_ca_file``, and nothing with ``ssl_version`` but no ``ssl_ca_file``. For
-all hosts of a URL it expects the name of the first.
+The stock driver verifies no host name without ``ssl_ca_file``, nothing with ``ssl_version`` but no ``ssl_ca_file``, and
+expects the first host's name from all hosts of a URL.
 """
 
 import ssl
@@ -16,12 +16,12 @@ from rpcapi.messaging.drivers.rabbit_reads import DeadlineConnection
 
 GROUP = "[oslo_messaging_rabbit]"
 FILES = ("ssl_ca_file", "ssl_cert_file", "ssl_key_file")
-# kombu's name of VerifyingTransport: oslo.messaging replaces "rabbit" in our driver's name by "amqp".
+# kombu's name for VerifyingTransport: oslo.messaging replaces "rabbit" in our driver's name by "amqp".
 SCHEME = "gantt-amqp"
 
 
 class VerifyingTransport(pyamqp.Transport):
-    """kombu transport that verifies the name of the host it connects to, and reads until the thread's deadline."""
+    """kombu transport that verifies the name of its host; reads end at the thread's deadline."""
 
     Connection = DeadlineConnection
 
@@ -33,7 +33,7 @@ class VerifyingTransport(pyamqp.Transport):
         try:
             return super().establish_connection()  # type: ignore[no-untyped-call]
         finally:
-            # kombu replaces "localhost" by 127.0.0.1, and would keep that as the name.
+            # Undo kombu's change of "localhost" to 127.0.0.1, which would be the next name to verify.
             connection.hostname = host
 
 
@@ -48,7 +48,6 @@ def parameters(stock: dict[str, Any] | bool) -> dict[str, Any] | bool:
 
 
 def check(options: Any) -> None:
-    """Raise BadConfiguration if this group's TLS options cannot be used."""
     files = {name: getattr(options, name) for name in FILES}
     configured = [name for name, path in files.items() if path]
     if not options.ssl:

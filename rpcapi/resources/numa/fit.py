@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fit of a guest's NUMA topology on a host's cells, reported ones in the scheduler, its own in the agent."""
+"""Fit of a guest's NUMA topology on host cells: reported cells in the scheduler, own cells in the agent."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from rpcapi.resources.numa.topology import DevicePolicy, GuestCell, GuestTopolog
 
 @dataclass(frozen=True, slots=True)
 class CellDemand:
-    """Claimed resources of one host cell, for one guest cell or for none in particular (None)."""
+    """Amounts that a guest claims from one host cell, with its guest cell there, if any."""
 
     pcpus: int = 0
     cpus: int = 0
@@ -23,7 +23,6 @@ class CellDemand:
 
     @classmethod
     def of(cls, cell: HostCell, amounts: Mapping[str, int], guest_cell: GuestCell | None) -> "CellDemand":
-        """Build from the amounts that one guest claims from the cell's provider."""
         classes = {size: page_class(size) for size in cell.pages}
         pages = {size: count_pages(size, amounts[name]) for size, name in classes.items() if name in amounts}
         return cls(amounts.get(PCPU, 0), amounts.get(VCPU, 0), pages, guest_cell)
@@ -31,11 +30,7 @@ class CellDemand:
 
 @dataclass(frozen=True, slots=True)
 class CellPlacement:
-    """Placement of a CellDemand on its host cell.
-
-    ``pins``: Pairs (guest CPU, host CPU). ``emulator``: Additional host CPUs for emulator threads. ``floating``: Guest
-    CPUs that are not pinned.
-    """
+    """Placed CellDemand: ``pins`` are (guest CPU, host CPU), ``emulator`` host CPUs, ``floating`` guest CPUs."""
 
     cell: int
     guest: int | None = None
@@ -46,7 +41,6 @@ class CellPlacement:
 
     @property
     def host_cpus(self) -> frozenset[int]:
-        """Host CPUs dedicated to this guest."""
         return frozenset({host for _, host in self.pins} | set(self.emulator))
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,7 +55,7 @@ class CellPlacement:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "CellPlacement":
-        """Build from the mapping of ``as_dict``; raises KeyError, TypeError or ValueError."""
+        """Invert ``as_dict``. Raises KeyError, TypeError or ValueError."""
         return cls(
             fields["cell"],
             fields["guest"],
@@ -80,8 +74,7 @@ def fit(
 ) -> list[CellPlacement] | str:
     """Return the placement of an allocation on the host cells, or why it does not fit.
 
-    ``amounts_by_path`` is {path of the provider below the node: {class: amount}}; ``group_paths`` has the provider path
-    of each request group in the topology.
+    ``group_paths``: {request group: provider path}. ``amounts_by_path``: {provider path: {class: amount}}.
     """
     demands = list(_demands(cells, guest, group_paths, amounts_by_path))
     served = {demand.guest.id for _, demand in demands if demand.guest is not None}
@@ -106,7 +99,7 @@ def _demands(
     group_paths: Mapping[str, str],
     amounts_by_path: Mapping[str, Mapping[str, int]],
 ) -> Iterator[tuple[HostCell, CellDemand]]:
-    """Yield host cells with their demands. A host cell of two groups serves only the first."""
+    """Yield (host cell, demand). A host cell of two groups serves only the first."""
     served: dict[str, GuestCell] = {}
     for guest_cell in guest.cells:
         if guest_cell.group in group_paths:
@@ -136,7 +129,6 @@ def _far_device(
 
 
 def place(cell: HostCell, guest: GuestTopology, demand: CellDemand) -> CellPlacement | str:
-    """Return the placement of a demand on its host cell, or why it does not fit."""
     guest_cell = demand.guest
     floating = guest_cell.cpus if guest_cell else tuple(range(demand.cpus))
     if len(floating) > len(cell.shared):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Necessary conditions for requirements to fit on providers: cheap, and rule out most trees that do not fit."""
+"""Necessary conditions for requirements to fit on providers: cheap tests that reject most trees."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ FreeAmounts = Sequence[Mapping[str, int]]  # by provider
 
 
 def count_servable(requirement: GroupRequirement, free: Mapping[str, int], most: int) -> int:
-    """Return how many groups like this one the free amounts of one eligible provider can serve, up to ``most``."""
+    """Return how many equal groups the free amounts of one eligible provider can serve, up to ``most``."""
     for name, amount in requirement.amounts:
         most = min(most, free[name] // amount)
     return most
@@ -18,8 +18,7 @@ def count_servable(requirement: GroupRequirement, free: Mapping[str, int], most:
 def sums_suffice(demands: Iterable[tuple[GroupRequirement, int, int]], free: FreeAmounts) -> bool:
     """Return whether the free amounts suffice for the sums of kinds that share providers.
 
-    ``demands``: A requirement of each kind, the number of its groups, and its providers as a bit mask. Kinds whose
-    providers are all among those of another kind compete for the amounts of these.
+    ``demands`` per kind: (requirement, number of groups, provider mask). Kinds with nested provider sets compete.
     """
     demands_by_class: dict[str, list[tuple[int, int]]] = {}
     for requirement, count, mask in demands:

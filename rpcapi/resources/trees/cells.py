@@ -14,15 +14,10 @@ Servable = Mapping[int, int]  # provider -> how many groups of one kind it can s
 
 @dataclass(frozen=True, slots=True)
 class DeviceKind:
-    """Interchangeable device groups that must be near the guest.
+    """Interchangeable device groups that must be near the guest. Providers are bit masks.
 
-    Attributes:
-        count: Number of the groups.
-        zones: Zone of each host cell: the cell itself, or its socket.
-        near: Providers near the cells of a zone, as a bit mask.
-        gains: Number of the groups that these providers can serve.
-        anywhere: Providers that are near any guest, as a bit mask.
-        base: Number of the groups that these providers can serve.
+    ``count``: number of groups. ``zones``: zone of each host cell (itself or its socket). ``near``, ``gains``: a zone's
+    providers, and how many groups they can serve; ``anywhere``, ``base``: the same for providers near any guest.
     """
 
     count: int
@@ -40,19 +35,16 @@ class DeviceKind:
         return reach
 
     def missing(self, cells: Iterable[int]) -> int:
-        """Return the number of groups that the providers near these host cells cannot serve."""
+        """Return how many groups the providers near these host cells cannot serve."""
         return self.count - self.base - sum(self.gains[zone] for zone in {self.zones[cell] for cell in cells})
 
     def rarity(self, cell: int) -> float:
-        """Return the share of a cell in the groups that the providers on all cells can serve."""
+        """Return the share of the groups near any cell that this cell's zone can serve."""
         return min(self.gains[self.zones[cell]], self.count) / (sum(self.gains.values()) or 1)
 
 
 class CellRules:
-    """Rules of a guest's topology for providers, which are numbered as in the search.
-
-    The search places the guest's cells first, because they decide which devices are near.
-    """
+    """NUMA rules of the search, which places guest cells first, because they decide which devices are near."""
 
     def __init__(
         self,
@@ -62,7 +54,7 @@ class CellRules:
         numa: NumaConditions,
         servable: Mapping[int, Servable],
     ) -> None:
-        """``ancestors``: Bit mask of each provider, including itself. ``servable``: By kind of requirement."""
+        """``ancestors``: bit mask per provider, including itself. ``servable``: by kind of requirement."""
         self._numa = numa
         self._cells = {
             number: numa.cells[provider.id]
@@ -77,7 +69,7 @@ class CellRules:
         guests = [requirement for requirement in requirements if requirement.guest_cell]
         others = requirements[len(guests) :]
         cells = sum(1 << cell for cell in self._cells)
-        # Whether it matters which guest cell is on which host cell: other groups may use host cells, or depend on one.
+        # Whether the guest cells' order on host cells matters: other groups may use host cells, or depend on one.
         self.is_contended = any(group.mask & cells for group in others) or any(group.subtree_rules for group in guests)
         self._device_kinds = {
             group.kind: self._device_kind(group, others, servable[group.kind])
@@ -88,19 +80,18 @@ class CellRules:
 
     @property
     def symmetry_keys(self) -> dict[int, Hashable]:
-        """Keys of the host cells; cells with equal keys differ at most in the devices below them."""
+        """Keys of the host cells; cells with equal keys differ at most in their devices."""
         return {
             number: number if self.is_contended else cell.socket if self._reads_sockets else None
             for number, cell in self._cells.items()
         }
 
     def sort_cells(self, cells: Collection[int]) -> tuple[int, ...]:
-        """Return host cells with rare devices first."""
         rarities = {cell: sum(kind.rarity(cell) for kind in self._device_kinds.values()) for cell in cells}
         return tuple(sorted(cells, key=rarities.__getitem__, reverse=True))
 
     def may_reach_devices(self, cells: Sequence[int], more: int, free: Collection[int]) -> bool:
-        """Return whether enough devices may be near a guest on these host cells and ``more`` of the free ones."""
+        """Return whether ``cells`` and ``more`` of the ``free`` cells may have enough devices near them."""
         missing, gains = 0, [0] * len(free)
         for kind in self._device_kinds.values():
             count = kind.missing(cells)
@@ -112,18 +103,17 @@ class CellRules:
                     return False
                 missing += count
                 gains = [sum(pair) for pair in zip(gains, own_gains, strict=True)]
-        # A cell may bring several kinds of devices, but not those of several cells.
+        # One cell may add several kinds of devices, but not those of several cells.
         return sum(sorted(gains, reverse=True)[:more]) >= missing
 
     def reach(self, cells: Iterable[int]) -> dict[int, int]:
-        """Return the providers near a guest on these host cells, as a bit mask, by kind of device."""
         return {number: kind.reach(cells) for number, kind in self._device_kinds.items()}
 
     def __contains__(self, provider: int) -> bool:
         return provider in self._cells
 
     def fits(self, cell: int, guest: GroupRequirement | None, amounts: Mapping[str, int]) -> bool:
-        """Return whether a host cell has room for all amounts of the guest there; ``guest``: Its cell, if any."""
+        """Return whether a host cell fits all amounts of the guest there; ``guest``: guest cell on it."""
         return self._numa.fits(self._cells[cell], guest.guest_cell if guest else None, amounts)
 
     def _device_kind(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Assignments of request groups to the providers of an existing claim."""
+"""Assignment of request groups to the providers of an existing claim."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,8 +27,7 @@ def match_allocations(
 ) -> Iterator[AllocationCandidate]:
     """Yield the assignments of request groups to providers that result in exactly ``allocations``.
 
-    The agent of an existing claim has checked capacity and aggregates, so only shape and traits of ``tree`` matter. A
-    provider outside ``tree`` belongs to another host; its traits are unknown.
+    The claim proves capacity and aggregates: only shape and traits matter, and other hosts' providers match any trait.
     """
     requested_amounts: Counter[str] = Counter()
     allocated_amounts: Counter[str] = Counter()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of a request, each to be served by one provider, and the providers eligible for each."""
+"""Requirements of a request, each served by one provider, with their eligible providers."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,12 +16,8 @@ NO_TOPOLOGY = NumaConditions(GuestTopology(), {})
 class GroupRequirement:
     """Amounts to allocate from one provider: a suffixed group, or one resource class of the unsuffixed group.
 
-    Attributes:
-        kind: Equal for interchangeable requirements.
-        options: Eligible providers, as indices into the tree's providers followed by its sharing providers.
-        mask: The same as a bit mask.
-        subtree_rules: Indices of the same_subtree rules with this group.
-        guest_cell, device_policy: Role of the group in the guest's NUMA topology.
+    ``kind`` is equal for interchangeable requirements. ``options`` and bit mask ``mask`` are the eligible providers;
+    sharing providers are numbered after the tree's. ``subtree_rules``: indices of same_subtree rules with this group.
     """
 
     suffix: str
@@ -42,10 +38,9 @@ class GroupRequirement:
 def list_group_requirements(
     tree: ProviderTree, request: TreeRequest, numa: NumaConditions = NO_TOPOLOGY
 ) -> list[GroupRequirement]:
-    """Return all requirements in the order of the search, interchangeable ones adjacent.
+    """Return all requirements in search order, interchangeable ones adjacent.
 
-    The guest's cells come first, then other groups that may use host cells, then devices near them, then the rest; of
-    these, those with the fewest options.
+    Guest cells come first, then groups that may use host cells, devices near them, and the rest, fewest options first.
     """
     cells = _mask(number for number, provider in enumerate(tree.providers) if provider.id in numa.cells)
 
@@ -61,7 +56,7 @@ def root_satisfies(tree: ProviderTree, request: TreeRequest) -> bool:
     root = tree.root
     if not has_traits(root.traits, request.root_required, (), request.root_forbidden):
         return False
-    # An unsuffixed group without amounts uses no provider: its traits and aggregates apply to the root.
+    # An unsuffixed group without amounts uses no provider, so its traits and aggregates apply to the root.
     return all(
         has_traits(root.traits, group.required, group.any_of, group.forbidden)
         and _aggregates_match(tree, root, group)
@@ -72,7 +67,6 @@ def root_satisfies(tree: ProviderTree, request: TreeRequest) -> bool:
 
 
 def provider_satisfies(provider: Provider, group: RequestGroup) -> bool:
-    """Return whether one provider alone satisfies a group, regardless of its tree."""
     return (
         _can_allocate_all(provider, group.resources.items())
         and has_traits(provider.traits, group.required, group.any_of, group.forbidden)
@@ -151,7 +145,7 @@ def _providers_for_suffixed_group(tree: ProviderTree, group: RequestGroup) -> It
 
 
 def _providers_for_unsuffixed_group(tree: ProviderTree, group: RequestGroup) -> Iterator[tuple[int, Provider]]:
-    """Yield providers allowed for the unsuffixed group; required traits apply to all used ones together."""
+    """Yield providers allowed for the unsuffixed group; its required traits apply to all used ones together."""
     if not _tree_has_provider(tree, group.in_tree):
         return
     for number, provider in _number_providers(tree):
@@ -165,7 +159,7 @@ def _providers_for_unsuffixed_group(tree: ProviderTree, group: RequestGroup) -> 
 
 
 def _aggregates_match(tree: ProviderTree, provider: Provider, group: RequestGroup, *, is_sharing: bool = False) -> bool:
-    """Return whether aggregates satisfy a group; the root's cover its tree, forbidden ones sharing providers too."""
+    """Return whether aggregates satisfy a group. The root's cover its tree and, if forbidden, sharing providers."""
     root = tree.root.aggregates
     in_required_tree = in_aggregates(provider.aggregates, group.member_of) or (
         not is_sharing and in_aggregates(root, group.member_of)

@@ -24,7 +24,7 @@ from rpcapi.resources.trees.tree import (
     has_traits,
 )
 
-MAX_STEPS = 1500  # limit of one search, some 30 ms
+MAX_STEPS = 1500  # per search, about 30 ms
 
 
 class NoCandidateReason(enum.StrEnum):
@@ -41,7 +41,7 @@ class StepBudget:
         self.remaining = limit
 
     def consume(self) -> bool:
-        """Use one step; return False if the budget was used up before."""
+        """Use one step; return False if none was left."""
         self.remaining -= 1
         return self.remaining >= 0
 
@@ -66,11 +66,7 @@ def search(
     *,
     prune: bool = True,
 ) -> Iterator[AllocationCandidate]:
-    """Yield allocation candidates that meet the conditions of ``numa``, until all are found or the budget is used up.
-
-    ``prune`` yields candidates that differ only by a swap of equal groups or equivalent providers once;
-    Provider.symmetry_key keeps providers apart.
-    """
+    """Yield candidates within the budget; ``prune`` skips mere swaps of equal groups or equivalent providers."""
     if root_satisfies(tree, request):
         requirements = list_group_requirements(tree, request, numa)
         if all(requirement.options for requirement in requirements):
@@ -78,11 +74,7 @@ def search(
 
 
 class _Search:
-    """Places one requirement after another, depth first.
-
-    The guest's NUMA cells have their places first: they decide which devices are near. A state from which nothing could
-    be completed is remembered, and not searched again.
-    """
+    """Depth-first placement of requirements, guest cells first; skips states known to have no completion."""
 
     def __init__(
         self,
@@ -118,10 +110,10 @@ class _Search:
         self._cells = self._cell_rules(tree, numa) if numa.guest.cells or numa.guest.devices else None
         cell_keys = self._cells.symmetry_keys if self._cells else {}
         self._symmetry = SymmetryBreaker(tree, paths, requirements, request, cell_keys)
-        self._reach: dict[int, int] = {}  # providers near the guest, as a bit mask, by kind of device
+        self._reach: dict[int, int] = {}  # bit mask of providers near the guest, by kind of device
         self._dead_states: set[Hashable] = set()
         self._placements: list[int] = []  # provider of each requirement placed so far
-        self._suffixed_providers = 0  # bit mask of the providers of suffixed groups
+        self._suffixed_providers = 0  # bit mask of providers
 
     def _cell_rules(self, tree: ProviderTree, numa: NumaConditions) -> CellRules:
         servable = {
@@ -165,10 +157,7 @@ class _Search:
             self._dead_states.add(self._state(number))
 
     def _is_dead(self, number: int) -> bool:
-        """Return whether the requirements from a number on cannot be placed, as far as is known.
-
-        Costs almost nothing until the search turns back for the first time.
-        """
+        """Return whether requirements from ``number`` on are known not to fit. Cheap until the first backtrack."""
         if self._dead_states and self._state(number) in self._dead_states:
             return True
         is_narrowed = self._cells is not None and number == self._guest_count
@@ -178,7 +167,7 @@ class _Search:
         return True
 
     def _usable_options(self, number: int, requirement: GroupRequirement) -> Iterator[int]:
-        """Yield the options with enough free capacity. Interchangeable requirements use options in their order."""
+        """Yield options with enough free capacity; interchangeable requirements take them in list order."""
         options = self._options[requirement.kind]
         if self._prune and number and self._requirements[number - 1].kind == requirement.kind:
             options = options[options.index(self._placements[-1]) :]
@@ -217,7 +206,6 @@ class _Search:
                 self._suffixed_providers &= ~(1 << option)
 
     def _is_viable(self, number: int, requirement: GroupRequirement) -> bool:
-        """Return whether the current placements can still become a candidate."""
         if number == self._last_collective and not self._has_collective_traits():
             return False
         if self._cells and not self._fits_cells(self._cells, number):
@@ -225,7 +213,6 @@ class _Search:
         return all(self._may_be_subtree(self._members[rule]) for rule in requirement.subtree_rules)
 
     def _fits_cells(self, cells: CellRules, number: int) -> bool:
-        """Return whether the guest's topology allows the latest placement."""
         if number < self._guest_count:
             more = self._guest_count - number - 1
             return cells.may_reach_devices(self._placements, more, self._remaining_cells(number))
@@ -238,7 +225,7 @@ class _Search:
         return cells.fits(option, guests.get(option), {name: amount for name, amount in amounts.items() if amount})
 
     def _remaining_cells(self, number: int) -> set[int]:
-        """Return the host cells that the guest's cells after a number may use."""
+        """Return the host cells that guest cells after ``number`` may use."""
         kind = self._requirements[number].kind
         cells: set[int] = set()
         for other in {later.kind for later in self._requirements[number + 1 : self._guest_count]}:
@@ -259,7 +246,7 @@ class _Search:
         return any(provider.traits is None for provider in used) or has_traits(traits, group.required, group.any_of, ())
 
     def _may_be_subtree(self, members: Sequence[int]) -> bool:
-        """Return whether one of the rule's providers is, or can still be, an ancestor of all others."""
+        """Return whether a provider of the rule is, or can still be, an ancestor of all others."""
         common_ancestors, provider_mask = -1, 0
         for number in members:
             if number < len(self._placements):
@@ -270,7 +257,7 @@ class _Search:
         )
 
     def _state(self, number: int) -> Hashable:
-        """Return all that the requirements from a number on depend on: equal states have equal completions."""
+        """Return all that requirements from ``number`` on depend on: equal states have equal completions."""
         guests = self._placements[: self._guest_count]
         host_cells = tuple(guests) if self._cells and self._cells.is_contended else frozenset(guests)
         if number <= self._guest_count:
@@ -302,7 +289,6 @@ class _Search:
         return requirement.guest_cell is not None or (self._isolated and bool(requirement.suffix))
 
     def _may_fit(self, start: int) -> bool:
-        """Return whether the free amounts may suffice for the requirements from a number on."""
         demands = []
         for kind, count in self._count_kinds(start).items():
             requirement = self._kinds[kind]

@@ -11,7 +11,7 @@ from rpcapi.resources.trees.tree import Provider, ProviderTree, TreeRequest
 
 
 class SymmetryBreaker:
-    """Filter of unused providers equivalent to one already tried: a swap of their subtrees changes nothing."""
+    """Filter of unused providers equivalent to a tried one: a swap of their subtrees changes nothing."""
 
     def __init__(
         self,
@@ -21,7 +21,7 @@ class SymmetryBreaker:
         request: TreeRequest,
         cell_keys: Mapping[int, Hashable] = MappingProxyType({}),
     ) -> None:
-        """``paths``: See find_paths. ``cell_keys``: By NUMA cell, keys that replace the amounts in comparisons."""
+        """``paths``: see find_paths. ``cell_keys`` of NUMA cells replace their amounts in comparisons."""
         self._paths = paths
         self._parents = [path[-2] if len(path) > 1 else -1 for path in paths]
         self._search = (tree, requirements, request, cell_keys)
@@ -40,10 +40,7 @@ class SymmetryBreaker:
             self._uses[ancestor] -= 1
 
     def skip_equivalent(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield the providers that are not equivalent to an earlier one at the time of each step.
-
-        Classes are expensive, so the first provider is yielded before it has one: it mostly suffices.
-        """
+        """Yield inequivalent providers, the first before the expensive classes exist: it mostly suffices."""
         tried_keys = set()
         latest: int | None = None
         for number in numbers:
@@ -55,7 +52,7 @@ class SymmetryBreaker:
                 yield number
 
     def swap_key(self, number: int) -> tuple[int, ...]:
-        """Return a key that is equal for leaves below one provider that differ at most in their present use."""
+        """Return a key that is equal for sibling leaves that differ at most in their current use."""
         return (number,) if number in self._parents else (self._parents[number], self.classes[number])
 
     def _key(self, number: int) -> tuple[int, ...]:
@@ -73,7 +70,7 @@ def _number_equivalence_classes(
     cell_keys: Mapping[int, Hashable],
     parents: Sequence[int],
 ) -> list[int]:
-    totals: Counter[str] = Counter()  # more than the request is as good as the request
+    totals: Counter[str] = Counter()  # free amounts above these count as equal
     for requirement in requirements:
         totals.update(dict(requirement.amounts))
     requested_traits = {name for group in request.groups for names in (group.required, *group.any_of) for name in names}

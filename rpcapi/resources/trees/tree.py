@@ -10,7 +10,7 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 
 Allocations = Mapping[str, Mapping[str, int]]  # provider -> resource class -> amount
 
-SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # trait of a provider that serves all trees in its aggregates
+SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # of a provider that serves all trees in its aggregates
 
 
 class ProviderInventory(NamedTuple):
@@ -31,16 +31,10 @@ class ProviderInventory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Provider of a tree, or a sharing provider.
+    """Provider of a tree, or a sharing provider. A search tries only one of several equal providers.
 
-    Providers that are equal in all fields are interchangeable in a search, and only one of them is tried.
-
-    Attributes:
-        parent: None for a root. For a sharing provider below a root, the closest ancestor that shares too.
-        traits: None means unknown, assumed to satisfy any request.
-        aggregates: For a root, the aggregates of its service host.
-        symmetry_key: Differs between providers that must not be interchanged.
-        root: Root above a sharing provider, if any.
+    A sharing provider has as ``parent`` its closest sharing ancestor, as ``root`` the root above it. Unknown ``traits``
+    (None) satisfy any request. A root has its service host's ``aggregates``. ``symmetry_key`` keeps providers apart.
     """
 
     id: str
@@ -68,8 +62,7 @@ class ProviderTree:
 class TreeRequest:
     """Request groups of one consumer and their relations.
 
-    ``policy``: groups.NONE, groups.ISOLATE or None. ``same_subtree``: Lists of suffixes; the provider of one of the
-    groups must be an ancestor of, or equal to, those of the others.
+    In each list of suffixes in ``same_subtree``, one group's provider must be above, or equal to, those of the others.
     """
 
     groups: Sequence[RequestGroup]
@@ -86,7 +79,7 @@ class AllocationCandidate:
 
 
 def find_paths(tree: ProviderTree) -> list[list[int]]:
-    """Return for each provider those from its root down to it. Sharing providers are numbered after the tree's."""
+    """Return each provider's path down from its root, as numbers; sharing providers follow the tree's."""
     numbers: dict[str, int] = {}
     paths: list[list[int]] = []
     for number, provider in enumerate((*tree.providers, *tree.sharing)):
@@ -108,5 +101,4 @@ def has_traits(
 
 
 def in_aggregates(aggregates: frozenset[str], member_of: Sequence[Sequence[str]]) -> bool:
-    """Return whether one aggregate of each element of ``member_of`` is among ``aggregates``."""
     return all(not aggregates.isdisjoint(alternatives) for alternatives in member_of)
