@@ -44,16 +44,15 @@ def build(
     spec = canonical(spec)
     check_uuids(uuids, parts.max_instances)
     check_names(names, len(uuids))
-    if spec.group_id is not None:
-        get_group = parts.clients.scheduler.get_server_group
-        group = answered("The scheduler", get_group, ctxt, spec.group_id, ctxt.project_id or "")
-        spec = group.apply_to(spec)
     if ctxt.sender_project is not None and spec.hints:
         hinted = parts.store.get(sorted(named_instances(spec.hints)))
         check_project(parts.store, hinted.values(), ctxt.sender_project, "build_instances")
     names_by_uuid = dict(zip(uuids, names, strict=False))
+    key = compute_request_key(ctxt, spec, uuids, names_by_uuid)
+    if spec.group_id is not None and not parts.store.requests([key]):
+        spec = _with_group(parts, ctxt, spec, spec.group_id)
     request = BuildRequestRecord(
-        key=compute_request_key(ctxt, spec, uuids, names_by_uuid),
+        key=key,
         request_id=ctxt.request_id,
         project=ctxt.project_id or "",
         user=ctxt.user_id or "",
@@ -70,6 +69,15 @@ def build(
     else:
         LOG.info("Request is already recorded: %d instances", len(uuids))
     parts.wake()
+
+
+def _with_group(
+    parts: ConductorParts, ctxt: RequestContext, spec: objects.RequestSpec, group_id: str
+) -> objects.RequestSpec:
+    """Return the spec with the policy of its server group, which moves and agents need."""
+    get_group = parts.clients.scheduler.get_server_group
+    group: objects.ServerGroup = answered("The scheduler", get_group, ctxt, group_id, ctxt.project_id or "")
+    return group.apply_to(spec)
 
 
 def quota(parts: ConductorParts, project: str) -> objects.ProjectQuota:

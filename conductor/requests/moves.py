@@ -97,7 +97,8 @@ def resize(
     if len(flavors) > max(1, len(uuids)):
         raise errors.InvalidRequest(why=f"{len(uuids)} instances can have at most as many images, got {len(flavors)}")
     for flavor in flavors:
-        check_spec(flavor.with_values(image={}))  # the server keeps its image; _begin_resize checks both together
+        # The server keeps its image; _begin_resize checks both together.
+        check_spec(flavor.with_values(image={}) if isinstance(flavor, objects.RequestSpec) else flavor)
     move = Move(ctxt.request_id, None, allow_cross_cell, flavors)
     _begin(parts, ctxt, uuids, migrations, move, method="resize_instances", project=project)
 

@@ -54,9 +54,7 @@ class WorkerProcesses:
             for pipe in connection.wait(list(pending), POLL_SECONDS):
                 messages[pending[pipe]] = self._message(pending[pipe])  # type: ignore[index]
             if deadline is not None and time.monotonic() > deadline and len(messages) < self._size:
-                raise CommandFailed(
-                    f"{self._size - len(messages)} of {self._size} workers sent nothing in {seconds} s"
-                )
+                raise CommandFailed(f"{self._size - len(messages)} of {self._size} workers sent nothing in {seconds} s")
         return [messages[index] for index in range(self._size)]
 
     def _begin(self, index: int) -> None:

@@ -58,6 +58,7 @@ class AlternateClaimer:
         ctxt.check_deadline()
         replaced_allocations = () if _kept_all_candidates(fitted, batch) else self._replaced_allocations(batch)
         renewed = self._filter_again(policy, self._rewrite_request(policy, request), batch, replaced_allocations)
+        renewed = self._limit_claims(policy, request, renewed)
         if renewed.epoch != batch.epoch and self._may_have_left(batch):
             renewed = _without_candidates(renewed)
         return PreparedBatch(renewed.intents, self._claim(renewed))

@@ -8,7 +8,6 @@ from rpcapi import errors
 from rpcapi.resources import transient
 from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
 from scheduler_svc import metrics
-from scheduler_svc.core.filters import counts
 from scheduler_svc.core.records import Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 
@@ -21,7 +20,7 @@ REASONS: Mapping[str, str] = {
     Verdict.FULL: "full",
     Verdict.CONCURRENT: transient.CLAIMED_MEANWHILE,
     Verdict.STALE: transient.CHANGED_MEANWHILE,
-    Verdict.LIMIT: counts.INSTANCES.reason,
+    Verdict.LIMIT: transient.CLAIMED_MEANWHILE,
     Verdict.GROUP: "server group policy",
     Verdict.CLOSED: transient.NOT_AUDITED,
     Verdict.UNKNOWN: "gone meanwhile",

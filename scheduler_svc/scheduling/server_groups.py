@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Server groups: documents of namespace ``server_group`` that are written once and never changed."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -60,9 +61,10 @@ class ServerGroups:
             check_name(group.name)
         _store, _version, recorded = self._find(group.id)
         if not recorded:
-            self._check_limit(group.project)
-            recorded = self._put(group, {})
-        if _as_object(group.id, recorded).values_set() != group.values_set():
+            # Members without a document are those of a group that the store forgot, or that has just been deleted.
+            is_used = self._count_members(group.id) > 0
+            recorded = {} if is_used else self._put_within_limit(group)
+        if not recorded or _as_object(group.id, recorded).values_set() != group.values_set():
             raise errors.Conflict(what=f"Creating server group {group.id}", why="that uuid is another group's")
         return group
 
@@ -94,7 +96,7 @@ class ServerGroups:
             (
                 _as_object(name, document)
                 for partition in self._partitions
-                for name, document in _documents(partition.store, marker)
+                for name, document in _documents(partition, marker)
                 if project in (None, document["project"])
             ),
             key=lambda group: group.id,
@@ -107,9 +109,13 @@ class ServerGroups:
         store, version, document = self._find(group_id)
         if not document or project not in (None, document["project"]):
             return
-        if members := self._count_members(group_id):
-            raise errors.GroupInUse(group=group_id, members=members)
+        self._check_unused(group_id)
         store.delete_state(SERVER_GROUP, group_id, version)
+        try:
+            self._check_unused(group_id)  # a claim may have arrived between the count and the deletion
+        except errors.GroupInUse:
+            store.put_state(SERVER_GROUP, group_id, 0, document)
+            raise
 
     def delete_unused(self) -> None:
         """Delete implicit groups without members that are older than UNUSED_MS.
@@ -118,20 +124,21 @@ class ServerGroups:
         """
         oldest_ms = self._clock() - UNUSED_MS
         for partition in self._partitions:
-            for name, document in list(_documents(partition.store, None)):
-                is_due = document.get("is_implicit") and document["created_ms"] < oldest_ms
-                if is_due and not self._count_members(name):
-                    LOG.info("Server group %s has no members and is deleted", name)
-                    self.delete(name, None)
+            for name, document in list(_documents(partition, None)):
+                if document.get("is_implicit") and document["created_ms"] < oldest_ms:
+                    with contextlib.suppress(errors.GroupInUse):
+                        self.delete(name, None)
+                        LOG.info("Deleted server group %s, which has no members", name)
 
     def _find(self, group_id: str) -> tuple[Store, int, dict[str, Any]]:
         """Return (store, version, document) of a group. An unknown group has version 0 and document {}."""
         name = names.canonical(group_id)
         ranked = self._ranked(name)
         for partition in ranked:
-            version, document = partition.store.find_state(SERVER_GROUP, name)
+            with _answering(partition) as store:
+                version, document = store.find_state(SERVER_GROUP, name)
             if document:
-                return partition.store, version, document
+                return store, version, document
         return ranked[0].store, 0, {}
 
     def _ranked(self, group_id: str) -> list[OpenPartition]:
@@ -142,33 +149,66 @@ class ServerGroups:
         document = {name: getattr(group, name) for name in ("name", "project", "policy", "max_per_host")}
         document |= {"created_ms": self._clock(), **values}
         _NAMESPACE.check_document(group.id, document)
-        store = self._ranked(group.id)[0].store
-        try:
-            store.put_state(SERVER_GROUP, group.id, 0, document)
-        except errors.VersionConflict:
-            document = store.find_state(SERVER_GROUP, group.id)[1]
+        with _answering(self._ranked(group.id)[0]) as store:
+            try:
+                store.put_state(SERVER_GROUP, group.id, 0, document)
+            except errors.VersionConflict:
+                document = store.find_state(SERVER_GROUP, group.id)[1]
         return document
 
-    def _check_limit(self, project: str) -> None:
+    def _put_within_limit(self, group: objects.ServerGroup) -> dict[str, Any]:
+        """Record a group that its project may create. Raises QuotaExceeded, also if a parallel call took the last."""
         limit = self._limit()
-        groups, _marker = self.page(project, None, limit)
-        if len(groups) >= limit:
-            raise errors.QuotaExceeded.of_message(
-                f"Project {project!r} has {limit} server groups, the limit of [scheduler] server_groups: delete one",
-                project=project,
-                resource="server groups",
-                limit=limit,
-                used=limit,
-                requested=1,
-            )
+        error = errors.QuotaExceeded.of_message(
+            f"Project {group.project!r} has {limit} server groups, the limit of [scheduler] server_groups: delete one",
+            project=group.project,
+            resource="server groups",
+            limit=limit,
+            used=limit,
+            requested=1,
+        )
+        if self._count_created(group.project) >= limit:
+            raise error
+        document = self._put(group, {})
+        if self._count_created(group.project) > limit:
+            self.delete(group.id, group.project)
+            raise error
+        return document
+
+    def _count_created(self, project: str) -> int:
+        """Return how many groups callers of the project have created; implicit ones are Nova's."""
+        rows = (document for partition in self._partitions for _name, document in _documents(partition, None))
+        return sum(document["project"] == project and not document.get("is_implicit") for document in rows)
+
+    def _check_unused(self, group_id: str) -> None:
+        if members := self._count_members(group_id):
+            raise errors.GroupInUse(group=group_id, members=members)
 
     def _count_members(self, group_id: str) -> int:
-        return sum(sum(partition.store.group_hosts(group_id).values()) for partition in self._partitions)
+        members = 0
+        for partition in self._partitions:
+            with _answering(partition) as store:
+                members += sum(store.group_hosts(group_id).values())
+        return members
 
 
-def _documents(store: Store, marker: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    rows = paging.entries(lambda following: store.list_state(SERVER_GROUP, following), marker)
-    return ((name, document) for name, _version, document in rows)
+@contextlib.contextmanager
+def _answering(partition: OpenPartition) -> Iterator[Store]:
+    """Yield a partition's store. Raises StoreUnavailable, at once if the store does not answer others either."""
+    if partition.presence.away:
+        why = f"partition {partition.name!r}, which may have the server group, does not answer"
+        raise errors.StoreUnavailable(why=why)
+    try:
+        yield partition.store
+    except errors.StoreUnavailable:
+        partition.presence.record_failure()
+        raise
+
+
+def _documents(partition: OpenPartition, marker: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    with _answering(partition) as store:
+        rows = paging.entries(lambda following: store.list_state(SERVER_GROUP, following), marker)
+        yield from ((name, document) for name, _version, document in rows)
 
 
 def _as_object(group_id: str, document: dict[str, Any]) -> objects.ServerGroup:

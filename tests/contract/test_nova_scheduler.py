@@ -158,6 +158,14 @@ def test_policy_of_novas_group_is_recorded_and_not_changed(cloud):
     assert {*first, *select()[0]} == {"h1", "h2"}
 
 
+def test_owner_of_novas_group_is_the_group_s_project(cloud):
+    cloud.add_host("h1")
+    group = {"uuid": str(uuid.uuid4()), "policy": "affinity", "project_id": "p", "members": [], "hosts": []}
+    instance_group = nova_clouds.nova_object("InstanceGroup", "1.11", group)
+    for project in ("admin", "p"):
+        assert hosts_of(cloud.select(spec(instance_group=instance_group, project_id=project))[1]) == [["h1"]]
+
+
 def test_alternates_of_an_affinity_group_are_hosts_that_it_is_already_on(cloud):
     """Given a group that a live migration has spread over two hosts, as Nova's late check permits."""
     for name in ("h1", "h2", "h3"):

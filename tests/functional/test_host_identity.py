@@ -20,7 +20,7 @@ HOSTS = {"rpc": {"shared_agent_hosts": f"{HOST},{RENAMED}"}}
 # Its agent counts as down, and its claims as orphans, soon after its death.
 OVERRIDES = {
     "scheduler": {**HOSTS, "store": {"audit_grace": 1, "service_down_time": 3, "reap_interval": 0.5}},
-    "conductor": HOSTS,
+    "conductor": {**HOSTS, "conductor": {"select_timeout": 3}},
     "compute": {"compute": {"report_interval": 0.5, "retry_interval_max": 0.5}},
 }
 

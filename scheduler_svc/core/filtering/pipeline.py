@@ -27,6 +27,7 @@ def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
 CAPACITY_FILTERS = frozenset({pci_passthrough.NAME, resources.NAME, request_groups.NAME})
 # On flat hosts, no other filter enforces the aggregates that prefilters add to a request.
 ALWAYS_ENABLED = frozenset({membership.NAME})
+MAX_LIMIT = 1_000_000  # live claims; no host has more
 _IS_MEASURED = measured_decisions()
 
 
@@ -66,7 +67,8 @@ def claim_limits(
     if not columns:
         return {}
     rows = {name: view.row(name, number) for name, number in homes.items()}
-    return {name: int(min(column[row] for column in columns)) for name, row in rows.items() if row is not None}
+    limits = {name: int(min(column[row] for column in columns)) for name, row in rows.items() if row is not None}
+    return {name: max(0, limit) for name, limit in limits.items() if limit <= MAX_LIMIT}
 
 
 def run(

@@ -11,7 +11,7 @@ from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
 from scheduler_svc.core.table.partition_documents import Document
 from scheduler_svc.core.table.read_errors import METRIC_PREFIX, explain_key
 from scheduler_svc.core.table.state_column import NO_TEXT, StateColumn
-from scheduler_svc.core.table.unreported_builds import METRICS, UnreportedBuilds
+from scheduler_svc.core.table.unreported_builds import INSTANCES, METRICS, UnreportedBuilds
 
 FAMILY_SUFFIX = "="  # last character of a metric family's key, which is the prefix of its metrics
 MAX_FAMILY_COLUMNS = 256  # columns for metrics of families; further metrics are ignored
@@ -67,6 +67,12 @@ class StateColumns:
         columns = [self._metrics[name] for name in METRICS if name in self._metrics]
         if columns:  # no metric column, unless a filter or weigher reads it
             self.builds.add(row, columns, now)
+
+    def raise_instances(self, row: int, number: int, now: float) -> None:
+        """Count builds of ``row``, as ``count_build`` does, until the host has at least ``number`` instances."""
+        column = self._metrics.get(INSTANCES)
+        while column is not None and not column.numbers[row] >= number:  # NaN until the host reports
+            self.count_build(row, now)
 
     def numbers(self, namespace: str, key: str) -> FloatColumn:
         return self._find(namespace, key).numbers

@@ -211,6 +211,13 @@ class HostTable(HostRows):
             for row in (rows[name] for name in nodes if name in rows):
                 self.states.count_build(row, now)
 
+    def raise_instances(self, numbers: Mapping[str, int], number: int = 0) -> None:
+        """Count at least so many instances on each node, until the node reports: the claims of other workers."""
+        with self._lock:
+            rows, now = self.partitions[number].rows, self._clock()
+            for name in numbers.keys() & rows.keys():
+                self.states.raise_instances(rows[name], numbers[name], now)
+
     def _apply(self, part: PartitionRows, entry: LogEntry) -> None:
         if entry.kind == "epoch":
             part.set_epoch(entry.payload)

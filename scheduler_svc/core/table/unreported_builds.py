@@ -7,7 +7,8 @@ import numpy as np
 
 from scheduler_svc.core.table.state_column import StateColumn
 
-METRICS = ("instances", "io_ops")  # metrics that count a build until its host reports
+INSTANCES = "instances"
+METRICS = (INSTANCES, "io_ops")  # metrics that count a build until its host reports
 # Seconds after which an unreported build no longer counts: it never began, or has ended.
 PATIENCE_S = 60.0
 
@@ -15,7 +16,8 @@ PATIENCE_S = 60.0
 class UnreportedBuilds:
     """Builds added to reported metrics until the host's next report, like Nova's ``HostState.consume_from_request``.
 
-    Without them, a burst would exceed the limits of IoOpsFilter and NumInstancesFilter.
+    Without them, a burst of one worker would exceed the limit of IoOpsFilter, and the claim script would refuse hosts
+    at the limit of NumInstancesFilter again and again.
     """
 
     __slots__ = ("_rows",)

@@ -87,7 +87,7 @@ class HostChooser:
             raise exceptions.NoValidHost(reason=exceptions.NO_CANDIDATES) from error
 
     def _with_group(self, ctxt: RequestContext, request: NovaRequest) -> NovaRequest:
-        project = _project(ctxt, request)
+        project = request.group_project or _project(ctxt, request)
         fallback = request.fallback and self._complete(request.fallback, project)
         return replace(request, spec=self._complete(request.spec, project), fallback=fallback)
 

@@ -35,6 +35,7 @@ class NovaRequest:
     is_rebuild: bool = False  # the host stays, and only filters that depend on the image apply
     skips_filters: bool = False  # the host is forced, and only Placement's checks apply
     members: tuple[str, ...] = ()  # consumers in the server group
+    group_project: str = ""  # owner of the server group, '' if the spec does not say
     member_hosts: tuple[str, ...] = ()  # service hosts of the group's members
 
 
@@ -73,6 +74,7 @@ def translate(primitive: Any) -> NovaRequest:
         fallback,
         is_rebuild=is_rebuild,
         skips_filters=skips_filters,
+        group_project="" if group is None else group.text("project_id"),
         members=() if group is None else tuple(group.texts("members")),
         member_hosts=() if group is None else tuple(group.texts("hosts")),
     )

@@ -19,6 +19,7 @@ class PreparePlan:
     Attributes:
         members: {node: number of group members before the batch}.
         deltas: {(provider, class): change of the used sum}.
+        claims: {node: number of claims before the batch, at most its limit}.
         claim_deltas: {node: change of the number of claims}.
         member_deltas: {node: change of the number of group members}.
         replaced: Claims to end.
@@ -29,6 +30,7 @@ class PreparePlan:
 
     members: Mapping[str, int] = field(default_factory=dict)
     deltas: dict[tuple[str, str], int] = field(default_factory=dict)
+    claims: dict[str, int] = field(default_factory=dict)
     claim_deltas: dict[str, int] = field(default_factory=dict)
     member_deltas: dict[str, int] = field(default_factory=dict)
     replaced: list[Claim] = field(default_factory=list)
@@ -117,8 +119,9 @@ def _fits(partition: PartitionState, provider: str, amounts: Mapping[str, int], 
 
 def _permits(partition: WholePartition, node: str, claim_limit: int, plan: PreparePlan) -> bool:
     """Return whether a node may have one more claim. Clients of the Placement API hold nodes as providers."""
-    others = claim_limit - plan.claim_deltas.get(node, 0)
-    return others > 0 and len(partition.claims_at(node, "", others)) < others
+    if node not in plan.claims:
+        plan.claims[node] = len(partition.claims_at(node, "", claim_limit))
+    return plan.claims[node] + plan.claim_deltas.get(node, 0) < claim_limit
 
 
 def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan: PreparePlan) -> bool:

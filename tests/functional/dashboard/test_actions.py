@@ -13,7 +13,7 @@ from tests.support.clusters import clusters
 from tests.support.clusters.booting import boot, gantt
 from tests.support.clusters.clusters import RunningCluster
 
-SIZE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1, dashboard_port=0)
+SIZE = ClusterSize(computes=2, nodes_per_host=1, schedulers=1, dashboard_port=0)
 HOST = "compute0"
 PAGE = f"/hosts/{HOST}/node0"
 
@@ -170,7 +170,7 @@ def test_host_that_is_down_is_fenced(visitor: Visitor, cluster: RunningCluster) 
     assert claims(cluster)
     cluster.cluster.daemons["compute"].kill_group()
     eventually(lambda: service(cluster)["state"] == "down", "the end of the host", seconds=90)
-    eventually(lambda: shown(visitor, "/hosts", "3 hosts, 3 down."), "the hosts that are down")
+    eventually(lambda: shown(visitor, "/hosts", "2 hosts, 2 down."), "the hosts that are down")
 
     answer = visitor.submit(PAGE, action="fence", confirm=HOST)
 

@@ -31,6 +31,8 @@ class Cells:
     def of_worker(self, own: str, limit: int = 3) -> ServerGroups:
         stores = [partition.store for partition in self.partitions.values()]
         partitions = OpenPartitions([OpenPartition(store, Replica(store)) for store in stores], own)
+        for partition in partitions:
+            partition.presence.record_answer()
         return ServerGroups(partitions, lambda: limit, lambda: self.now_ms)
 
     def ids(self) -> list[str]:
@@ -182,3 +184,65 @@ def test_only_old_implicit_groups_without_members_are_cleaned_up(cells: Cells) -
     cells.now_ms += 1
     cells.groups.delete_unused()
     assert cells.ids() == [IDS[0], IDS[2]]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 1001])
+def test_limit_of_groups_counts_created_ones_only(cells: Cells, limit: int) -> None:
+    groups = cells.of_worker("east", limit)
+    groups.complete(spec(7, group_policy="affinity"), OWNER, creates=True)
+    for number in range(min(limit, 3)):
+        groups.create(group(number))
+    if limit < 3:
+        with pytest.raises(errors.QuotaExceeded):
+            groups.create(group(3))
+
+
+def test_parallel_creations_do_not_pass_the_limit(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = cells.of_worker("east", 1), cells.of_worker("west", 1)
+    put = one._put
+
+    def put_late(*arguments: Any) -> Any:
+        other.create(group(1))
+        return put(*arguments)
+
+    monkeypatch.setattr(one, "_put", put_late)
+    with pytest.raises(errors.QuotaExceeded):
+        one.create(group(0))
+    assert cells.ids() == [IDS[1]]
+
+
+def hold_member(cells: Cells) -> None:
+    west = cells.partitions["west"]
+    west.add_host("h1")
+    west.hold("c1", "h1", group=ClaimGroup(IDS[0], GroupPolicy.AFFINITY))
+
+
+def test_uuid_with_members_is_not_given_to_another_group(cells: Cells) -> None:
+    hold_member(cells)  # of a group whose document the store forgot
+    with pytest.raises(errors.Conflict, match="another group's"):
+        cells.groups.create(group(project=STRANGER))
+    cells.groups.complete(spec(group_policy="affinity"), OWNER, creates=True)
+    assert cells.groups.get(IDS[0], OWNER).policy == "affinity"
+
+
+def test_claim_beside_a_deletion_keeps_the_group(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = cells.groups.create(group())
+    for partition in cells.partitions.values():
+        delete = partition.store.delete_state
+
+        def delete_after_a_claim(*arguments: Any, _delete: Any = delete) -> None:
+            hold_member(cells)
+            _delete(*arguments)
+
+        monkeypatch.setattr(partition.store, "delete_state", delete_after_a_claim)
+    with pytest.raises(errors.GroupInUse):
+        cells.groups.delete(IDS[0], OWNER)
+    assert cells.groups.get(IDS[0], OWNER).values_set() == recorded.values_set()
+
+
+def test_silent_partition_is_not_asked_again(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    for partition in cells.groups._partitions:
+        partition.presence.record_failure()
+        monkeypatch.setattr(partition.store, "find_state", pytest.fail)
+    with pytest.raises(errors.StoreUnavailable, match="does not answer"):
+        cells.groups.get(IDS[0], OWNER)
