@@ -46,7 +46,8 @@ def load(conf: cfg.ConfigOpts) -> AdmissionLimits:
             )
         label = f"[{GROUP}] project_limits of {project}"
         projects[project] = _limits(label, pairs.parse(label, limits.split(",")))
-    default = {RECORDED: DEFAULT_RECORDED, **_limits(f"[{GROUP}] limits", pairs.read(conf, GROUP, "limits"))}
+    default_limits = _limits(f"[{GROUP}] limits", pairs.PairReader(conf).read(GROUP, "limits"))
+    default = {RECORDED: DEFAULT_RECORDED, **default_limits}
     return AdmissionLimits(default, projects, conf.conductor.max_backlog, conf.conductor.max_spec_bytes)
 
 

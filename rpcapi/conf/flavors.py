@@ -47,11 +47,13 @@ OPTS = [
 def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> Mapping[str, Flavor]:
     """Return flavors by name; reading a flavor checks it with ``catalog``."""
 
+    reader = pairs.PairReader(conf)
+
     def make(name: str, values: cfg.ConfigOpts.GroupAttr) -> Flavor:
         missing = [option for option in ("vcpus", "memory_mb") if values[option] is None]
         if missing:
             raise ValueError(f"lacks {' and '.join(missing)}")
-        extra_specs = pairs.read(conf, f"{PREFIX}{name}", "extra_specs")
+        extra_specs = reader.read(f"{PREFIX}{name}", "extra_specs")
         flavor = Flavor(name, values.vcpus, values.memory_mb, values.disk_gb, extra_specs)
         build_spec(flavor, catalog=catalog)
         return flavor

@@ -38,8 +38,10 @@ OPTS = [
 def load(conf: cfg.ConfigOpts) -> Mapping[str, Image]:
     """Return images by name; reading an image checks it."""
 
+    reader = pairs.PairReader(conf)
+
     def make(name: str, values: cfg.ConfigOpts.GroupAttr) -> Image:
-        properties = pairs.read(conf, f"{PREFIX}{name}", "properties")
+        properties = reader.read(f"{PREFIX}{name}", "properties")
         image = Image(name, values.id, values.disk_format or None, properties, values.min_ram_mb, values.min_disk_gb)
         documents.IMAGE("image", image.as_dict())
         return image

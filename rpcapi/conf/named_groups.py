@@ -22,7 +22,6 @@ class NamedItems(Mapping[str, Item]):
         make: Callable[[str, cfg.ConfigOpts.GroupAttr], Item],
     ) -> None:
         self._conf = conf
-        self._prefix = prefix
         self._make = make
         self._items: dict[str, Item] = {}
         self._groups = {

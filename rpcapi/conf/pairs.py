@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options with key=value pairs, such as extra specs and image properties."""
 
-import functools
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,32 +22,56 @@ class _Text(types.List):
 
 
 class _Parser(iniparser.BaseParser):
-    """Configuration parser that keeps quotes around a whole value, which oslo.config removes."""
+    """Parser of configuration files that records the quotes around first lines, which oslo.config removes."""
 
     def __init__(self) -> None:
-        self.texts: dict[tuple[str, str], str] = {}
-        self._section = "DEFAULT"
+        # {(group in lower case, option): (value of oslo.config, quotes removed from its first line) of each assignment}
+        self.assignments: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+        self._section = self._quote = ""
 
     def new_section(self, section: str) -> None:
-        self._section = section
+        self._section = section.lower()
 
     def assignment(self, key: str, value: list[str]) -> None:
-        self.texts[self._section, key] = "\n".join(value)
+        self.assignments[self._section, key].append(("\n".join(value), self._quote))
 
     def _split_key_value(self, line: str) -> tuple[str, list[str]]:
         key, (value,) = super()._split_key_value(line)
-        quoted = f"{line[-1]}{value}{line[-1]}"
-        return key, [quoted if line[-1] in "\"'" and line.endswith(quoted) else value]
+        self._quote = line[-1] if line[-1] in "\"'" and line.endswith(f"{line[-1]}{value}{line[-1]}") else ""
+        return key, [value]
+
+
+class PairReader:
+    """Reader of options of pairs; takes a copy of the configuration files' quotes when it is made."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        """Raises BadConfiguration if a configuration file can no longer be read."""
+        self._conf = conf
+        parser = _Parser()
+        for path in _files(conf):
+            try:
+                with path.open(encoding="utf-8") as lines:
+                    parser.parse(lines)
+            except (OSError, ValueError, iniparser.ParseError) as error:
+                raise errors.BadConfiguration(why=f"{path} cannot be read: {error}") from error
+        self._assignments = parser.assignments
+
+    def read(self, group: str, name: str) -> dict[str, str]:
+        """Return the pairs of an option; raises BadConfiguration for a malformed pair, list or duplicate key."""
+        value, label = self._conf[group][name], f"[{group}] {name}"
+        return parse(label, split(label, self._quoted(group, name, value)) if isinstance(value, str) else value)
+
+    def _quoted(self, group: str, name: str, value: str) -> str:
+        """Return the value with its outer quotes, which belong to the first and the last item."""
+        for unquoted, quote in reversed(self._assignments.get((group.lower(), name), ())):
+            if unquoted == value or "$" in unquoted:  # oslo.config substitutes options for their $NAME
+                first, *others = value.split("\n")
+                return "\n".join((f"{quote}{first}{quote}", *others))
+        return value
 
 
 def option(name: str, **values: Any) -> cfg.Opt:
     return cfg.Opt(name, type=_Text(), **values)
-
-
-def read(conf: cfg.ConfigOpts, group: str, name: str) -> dict[str, str]:
-    """Return the pairs of an option. Raises BadConfiguration for a malformed list or pair, or a repeated key."""
-    value, label = conf[group][name], f"[{group}] {name}"
-    return parse(label, split(label, _as_written(conf, group, name, value)) if isinstance(value, str) else value)
 
 
 def split(label: str, text: str) -> list[str]:
@@ -75,18 +99,10 @@ def parse(label: str, pairs: Iterable[str]) -> dict[str, str]:
     return mapping
 
 
-def _as_written(conf: cfg.ConfigOpts, group: str, name: str, value: str) -> str:
-    """Restore outer quotes that oslo.config removed although they belong to the first and the last item."""
-    location = conf.get_location(name, group)
-    if "," not in value or location is None or location.location is not cfg.Locations.user:
-        return value
-    status = Path(location.detail).stat()
-    return _texts(location.detail, status.st_mtime_ns, status.st_size).get((group, name), value)
-
-
-@functools.lru_cache(maxsize=8)
-def _texts(path: str, _mtime_ns: int, _size: int) -> dict[tuple[str, str], str]:
-    parser = _Parser()
-    with Path(path).open(encoding="utf-8") as lines:
-        parser.parse(lines)
-    return parser.texts
+def _files(conf: cfg.ConfigOpts) -> Iterator[Path]:
+    """Yield the configuration files that oslo.config has read."""
+    if "config_file" not in conf:  # options without a command line
+        return
+    yield from (Path(name).expanduser() for name in conf.config_file or ())
+    for folder in conf.config_dirs or conf.config_dir or ():
+        yield from sorted(Path(folder).expanduser().glob("[!.]*.conf"))
