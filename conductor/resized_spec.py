@@ -10,6 +10,7 @@ import os_resource_classes as orc
 from rpcapi import errors, objects
 from rpcapi.objects.request_schema import amount_of_flavor, boot_volume
 from rpcapi.resources.groups import NONE
+from rpcapi.spec_builder.extra_specs import RESOURCES
 
 OF_FLAVOR = (
     *(
@@ -25,11 +26,15 @@ OF_FLAVOR = (
     *("groups", "groups_policy", "same_subtree", "numa"),
 )
 
+# Extra spec that replaces the flavor's disk; a server that boots from a volume has this disk too.
+DISK_REQUEST = f"{RESOURCES}:{orc.DISK_GB}"
+
 
 def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objects.RequestSpec:
     """Return ``spec`` with the resources, traits and topology of ``flavor``; keep groups of volumes and ports.
 
-    Raises InvalidSpec if such a group has the suffix of a flavor's group, or if the local disk would shrink.
+    If it boots from a volume, it has no disk, unless an extra spec of the flavor requests one. Raises InvalidSpec if a
+    group of the flavor has the suffix of a volume or port, or if its disk is smaller.
     """
     _check_disk(spec, flavor)
     attached = {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group")}
@@ -39,7 +44,7 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
     groups = {**flavor.groups, **kept_groups}
     policy = flavor.groups_policy if flavor.groups_policy or len(groups) < 2 else NONE
     resources = dict(flavor.resources)
-    if boot_volume(spec) is not None:
+    if boot_volume(spec) is not None and DISK_REQUEST not in flavor.extra_specs:
         resources.pop(orc.DISK_GB, None)
     values = {name: getattr(flavor, name) for name in OF_FLAVOR}
     values |= {"resources": resources, "groups": groups, "groups_policy": policy}

@@ -5,6 +5,9 @@ import pytest
 
 from conductor.resized_spec import OF_FLAVOR, larger_amounts, resize_spec
 from rpcapi import errors, objects
+from rpcapi.spec_builder.builder import build_spec
+from rpcapi.spec_builder.flavors import Flavor
+from rpcapi.spec_builder.volumes import Volume
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
 BIG = {"VCPU": 4, "MEMORY_MB": 256, "DISK_GB": 9}
@@ -59,6 +62,15 @@ def test_server_keeps_its_placement_image_and_attachments():
 def test_server_that_boots_from_a_volume_gets_no_disk():
     server = spec(resources={"VCPU": 1}, volumes=[{"pool": "p", "boot": True}])
     assert resize_spec(server, spec(flavor="big", resources=BIG)).resources == {"VCPU": 4, "MEMORY_MB": 256}
+
+
+@pytest.mark.parametrize("amount", ["5", "20"])  # 20 is the flavor's own disk
+def test_server_that_boots_from_a_volume_keeps_the_disk_that_extra_specs_request(amount):
+    before, after = (Flavor(name, 1, 64, 20, {"resources:DISK_GB": amount}) for name in ("one", "two"))
+    volumes = [Volume(None, "pool/p", boot=True)]
+    booted, expected = (build_spec(flavor, attached_volumes=volumes) for flavor in (before, after))
+    assert resize_spec(booted, build_spec(after)).resources == expected.resources
+    assert expected.resources["DISK_GB"] == int(amount)
 
 
 def test_server_with_a_local_disk_and_a_volume_gets_the_disk_of_the_flavor():
