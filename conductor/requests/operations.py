@@ -68,11 +68,13 @@ def rebuild(
             marked = evacuate(record)
         else:
             marked = mark(record, InstanceStatus.REBUILD, parts.clock())
-        if record.uuid not in specs:
+        if record.uuid not in specs or record.spec == specs[record.uuid]:
             return marked
-        if marked is None and record.spec != specs[record.uuid]:
+        if marked is None:
             raise errors.InstanceConflict(uuid=record.uuid, why="it is already being rebuilt; retry")
-        return marked and replace(marked, spec=specs[record.uuid])
+        if record.spec != records[record.uuid].spec:  # the new spec has the former flavor or image
+            raise errors.InstanceConflict(uuid=record.uuid, why="it was resized or rebuilt at the same time; retry")
+        return replace(marked, spec=specs[record.uuid])
 
     requested_changes.apply(parts, uuids, change, "rebuild_instances", project)
 

@@ -117,6 +117,27 @@ def test_rebuild_keeps_everything_but_the_image(cluster: SimulatedCluster) -> No
     assert len(cluster.scheduler.specs) == selections
 
 
+def test_resize_during_a_rebuild_is_not_overwritten(cluster: SimulatedCluster) -> None:
+    dry_run = cluster.scheduler.dry_run
+
+    def resize_first(*arguments: Any, **options: Any) -> Any:
+        cluster.scheduler.dry_run = dry_run  # type: ignore[method-assign]
+        resize(cluster, resources={"VCPU": 2})
+        cluster.settle()
+        cluster.confirm([SERVER])
+        cluster.settle()
+        return dry_run(*arguments, **options)
+
+    cluster.scheduler.dry_run = resize_first  # type: ignore[method-assign]
+    with pytest.raises(errors.InstanceConflict, match="it was resized or rebuilt at the same time; retry"):
+        rebuild(cluster, id="other")
+    assert values(recorded_spec(cluster), ("flavor", "resources")) == {"flavor": "other", "resources": {"VCPU": 2}}
+    rebuild(cluster, id="other")
+    cluster.settle()
+    rebuilt = recorded_spec(cluster)
+    assert (rebuilt.flavor, rebuilt.resources, rebuilt.image["id"]) == ("other", {"VCPU": 2}, "other")
+
+
 # -- operations that select with the recorded request --------------------------------------------------------------
 
 
