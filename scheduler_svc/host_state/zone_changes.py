@@ -6,12 +6,15 @@ A server that requested a zone can move only to hosts of that zone. Claims made 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.validation.text import join_names
+from scheduler_svc.core.records import Claim
 from scheduler_svc.core.table.aggregates import NAMESPACE, ZONE
+from scheduler_svc.store import paging
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import COMPUTE
 
@@ -24,8 +27,11 @@ def affects_zones(before: Document, after: Document) -> bool:
 
 
 def check(store: Store, changes: Mapping[str, Document]) -> None:
-    """Raise ZoneConflict if a host would get a second zone, or lose its zone despite live claims."""
-    documents = {name: document for name, _version, document in _every_aggregate(store)}
+    """Raise ZoneConflict if these new documents of aggregates give a host a second zone or take a zone from servers.
+
+    An empty document deletes its aggregate. Servers are live claims of ``store``, whatever zone they requested.
+    """
+    documents = {name: document for name, _version, document in paging.entries(partial(store.list_state, NAMESPACE))}
     before, after = _zones_of(documents), _zones_of({**documents, **changes})
     changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     for name in changed:
@@ -46,8 +52,7 @@ def _check_second_zone(changed: str, before: Zones, after: Zones) -> None:
 def _check_servers(store: Store, changed: Sequence[str], before: Zones, after: Zones) -> None:
     losses: dict[str, Counter[str]] = defaultdict(Counter)  # {zone: {node: servers}}
     for name in changed:
-        claims, _marker = store.claims(host=name)
-        for node, count in Counter(claim.host for claim in claims).items():
+        for node, count in Counter(claim.host for claim in _claims(store, name)).items():
             reported = store.find_state(COMPUTE, node)[1].get(ZONE)
             for zone in _effective(node, before, reported) - _effective(node, after, reported):
                 losses[zone][node] = count
@@ -61,13 +66,8 @@ def _check_servers(store: Store, changed: Sequence[str], before: Zones, after: Z
         raise errors.ZoneConflict(why=why)
 
 
-def _every_aggregate(store: Store) -> Iterator[tuple[str, int, Document]]:
-    marker = None
-    while True:
-        rows, marker = store.list_state(NAMESPACE, marker)
-        yield from rows
-        if marker is None:
-            return
+def _claims(store: Store, host: str) -> Iterator[Claim]:
+    return paging.entries(lambda marker: store.claims(host=host, marker=marker))
 
 
 def _zones_of(documents: Mapping[str, Document]) -> Zones:

@@ -16,9 +16,9 @@ EAST = {"id": "hall", "hosts": ["h1", "h2/0"], "metadata": {"availability_zone":
 class Cloud:
     """Two partitions; the aggregate "hall" is the zone "east" of h1 and h2/0. Node h4/0 reports zone "old"."""
 
-    def __init__(self):
-        nodes = {"h1/0": node(), "h1/1": node(), "h2/0": node(), "h2/1": node(), "h3": node(), "h4/0": node(zone="old")}
-        self.deployment = PartitionedDeployment(a=nodes, b={"b1": node()})
+    def __init__(self, **nodes_of_a):
+        nodes = {name: node() for name in ("h1/0", "h1/1", "h2/0", "h2/1", "h3")} | {"h4/0": node(zone="old")}
+        self.deployment = PartitionedDeployment(a=nodes | nodes_of_a, b={"b1": node()})
         self.writer = AggregateWriter(self.deployment.worker.partitions, NamespaceRegistry().find("aggregate"))
         self.writer.update([EAST])
 
@@ -28,6 +28,15 @@ class Cloud:
         for host in hosts:
             intents = [Intent(f"vm-{host}", 1, [Candidate(host)])]
             batch = ClaimBatch(host, "p", "u", SMALL_REQUEST, intents, state.epoch, state.position, ttl_ms=60_000)
+            assert store.prepare(batch).accepted
+
+    def boot_many(self, host, count):
+        """Boot servers that sort before those of ``boot``."""
+        store = self.deployment.stores["a"]
+        for start in range(0, count, 100):
+            state = store.snapshot()
+            intents = [Intent(f"a-{start + i:04}", 1, [Candidate(host)]) for i in range(min(100, count - start))]
+            batch = ClaimBatch(f"{start}", "p", "u", {"VCPU": 1}, intents, state.epoch, state.position, ttl_ms=60_000)
             assert store.prepare(batch).accepted
 
     def documents(self):
@@ -70,6 +79,13 @@ def test_zone_with_servers_is_not_deleted(cloud):
     cloud.boot("h1/0", "h1/1", "h2/0")
     why = cloud.refusal(cloud.writer.delete, name="hall")
     assert "from h1/0, h1/1, h2/0 with 3 servers" in why
+
+
+def test_servers_beyond_the_first_page_count():
+    cloud = Cloud(**{"h1/0": node({"VCPU": 2000})})
+    cloud.boot_many("h1/0", 1001)
+    cloud.boot("h1/1")
+    assert "from h1/0, h1/1 with 1002 servers" in cloud.refusal(cloud.writer.delete, name="hall")
 
 
 def test_zone_with_servers_is_not_deleted_by_a_version(cloud):
