@@ -40,13 +40,15 @@ def as_list(value: Any) -> list[Any]:
 
 
 def canonical(hints: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checked hints with uuids of instances and of the group in canonical spelling."""
-    uuids = {
-        key: [canonical_uuid(text) for text in value] if isinstance(value, list) else canonical_uuid(value)
-        for key, value in hints.items()
-        if key in INSTANCE_HINTS or (key == GROUP_HINT and isinstance(value, str))
-    }
+    """Return checked hints with the uuids of instances, and of the group, in canonical spelling."""
+    uuids = {key: _canonical(value) for key, value in hints.items() if key in (*INSTANCE_HINTS, GROUP_HINT)}
     return {**hints, **uuids}
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_canonical(item) for item in value]
+    return canonical_uuid(value) if isinstance(value, str) else value
 
 
 def named_instances(hints: Mapping[str, Any]) -> set[str]:

@@ -2,13 +2,16 @@
 """Validation of number, uuids and names of a request's instances."""
 
 import re
-import uuid
 from typing import Any
 
 from rpcapi import errors
 
 MAX_NAME = 255
-HEX_DIGITS = re.compile("[0-9a-f]{32}")
+# A uuid with or without hyphens; in braces, or after "urn:uuid:".
+ANY_UUID = re.compile(
+    r"(?:urn:uuid:|(\{))?([0-9a-f]{8})(-?)([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{12})(?(1)\})",
+    re.IGNORECASE | re.ASCII,
+)
 CANONICAL_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -25,9 +28,9 @@ def is_uuid(text: Any) -> bool:
 
 
 def canonical_uuid(text: str) -> str:
-    """Return a uuid in any spelling (capitals, no hyphens, braces) as a canonical uuid, other text unchanged."""
-    digits = text.lower().removeprefix("urn:").removeprefix("uuid:").strip("{}").replace("-", "")
-    return str(uuid.UUID(digits)) if HEX_DIGITS.fullmatch(digits) else text
+    """Return a uuid in any spelling (capitals, without hyphens, in braces) as a canonical uuid; other text as it is."""
+    match = ANY_UUID.fullmatch(text)
+    return "-".join(match.group(2, 4, 5, 6, 7)).lower() if match is not None else text
 
 
 def check_uuid(text: Any, what: str = "instance") -> None:

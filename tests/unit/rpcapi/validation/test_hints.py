@@ -72,4 +72,6 @@ def test_uuids_of_hints_are_canonical():
         "group": SOME_UUID,
         "colour": SOME_UUID.upper(),
     }
-    assert hints.canonical({"group": ["a"], "query": []}) == {"group": ["a"], "query": []}
+    assert hints.canonical({"group": [SOME_UUID.upper()]}) == {"group": [SOME_UUID]}
+    other = {"group": ["a", 1, ["b"]], "query": []}
+    assert hints.canonical(other) == other

@@ -63,7 +63,22 @@ def test_spellings_of_a_uuid_are_one_identity(text):
     assert instances.canonical_uuid(text) == UUID
 
 
-@pytest.mark.parametrize("text", ["", "web", UUID[:-1], UUID + "0", f"{UUID} ", "0x" + UUID[2:], "_" * 32])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "web", UUID[:-1], UUID + "0", f"{UUID} ", "0x" + UUID[2:], "_" * 32),
+        *(
+            f"{{{UUID}",
+            f"{UUID}}}",
+            f"{UUID}}}}}}}",
+            f"{{{{{UUID}}}}}",
+            f"urn:uuid:{{{UUID}}}",
+            f"uuid:{UUID}",
+            f"{UUID}-",
+        ),
+        *(f"{UUID}\n", UUID.replace("-", "", 1), f"{UUID[0]}-{UUID[1:]}"),
+    ],
+)
 def test_other_text_is_no_uuid(text):
     assert instances.canonical_uuid(text) == text
 
