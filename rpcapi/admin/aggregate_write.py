@@ -6,6 +6,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.admin import Session
+from rpcapi.validation.instances import canonical_uuid
 
 AggregateDocument = dict[str, Any]
 
@@ -16,7 +17,7 @@ ATTEMPTS = 5
 def get_aggregate(session: Session, name: str) -> AggregateDocument | None:
     """Return the document or None; a deleted aggregate's document has the key ``deleted``."""
     try:
-        return dict(session.get_state(NAMESPACE, name).document)
+        return dict(session.get_state(NAMESPACE, canonical_uuid(name)).document)
     except errors.UnknownHost:
         return None
 

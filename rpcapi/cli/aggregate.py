@@ -12,12 +12,17 @@ from rpcapi.admin.aggregate_write import NAMESPACE, AggregateDocument, check_hos
 from rpcapi.admin.argument import Argument, parse_pair, repeatable
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, fields_cell, lines_cell
 from rpcapi.resources import names
+from rpcapi.validation.instances import canonical_uuid
 
 T = TypeVar("T")
 COLUMNS = ("id", "name", "hosts", "metadata")
 
 
-_ID = Argument("id", type=names.canonical, help="Aggregate id, as in member_of of requests.")
+def _identity(text: str) -> str:
+    return canonical_uuid(names.canonical(text))
+
+
+_ID = Argument("id", type=_identity, help="Aggregate id, as in member_of of requests.")
 
 
 _FORCE = Argument(

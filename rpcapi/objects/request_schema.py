@@ -136,12 +136,35 @@ def check_spec(spec: Any) -> None:
 
 
 def canonical(spec: RequestSpec) -> RequestSpec:
-    """Return a checked spec with the uuids of instances and server group in canonical spelling."""
-    uuids = {
+    """Return a checked spec with canonical uuids of instances, server group, aggregates and API providers."""
+    values = {
         "hints": hints.canonical(spec.hints),
         "group_id": None if spec.group_id is None else canonical_uuid(spec.group_id),
+        "groups": {suffix: {**group, **_canonical_group(group)} for suffix, group in spec.groups.items()},
+        **_canonical_group({name: getattr(spec, name) for name in _GROUP_UUIDS}),
     }
-    return spec if uuids == {name: getattr(spec, name) for name in uuids} else spec.with_values(**uuids)
+    return spec if values == {name: getattr(spec, name) for name in values} else spec.with_values(**values)
+
+
+def _canonical_group(group: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: spell(group[name]) for name, spell in _GROUP_UUIDS.items() if group.get(name)}
+
+
+def _canonical_provider(name: str) -> str:
+    prefix = names.api_provider("")
+    return prefix + canonical_uuid(name.removeprefix(prefix)) if name.startswith(prefix) else name
+
+
+def _canonical_list(texts: Sequence[str]) -> list[str]:
+    return [canonical_uuid(text) for text in texts]
+
+
+# Fields of a request group that may contain uuids.
+_GROUP_UUIDS: Mapping[str, Callable[[Any], Any]] = {
+    "member_of": lambda choices: [_canonical_list(names) for names in choices],
+    "forbidden_aggregates": _canonical_list,
+    "in_tree": _canonical_provider,
+}
 
 
 def _check_hosts(spec: RequestSpec) -> None:

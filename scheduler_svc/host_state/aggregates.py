@@ -6,6 +6,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
+from rpcapi.validation.instances import canonical_uuid
 from rpcapi.validation.text import TEXT, abbreviate, is_text
 from scheduler_svc.core.namespaces.namespace import Namespace
 from scheduler_svc.core.table.aggregates import ZONE
@@ -54,8 +55,12 @@ class AggregateWriter:
         self._apply({name: _replace_if_later(name, document) for name, document in documents.items()}, force=force)
 
     def delete(self, name: names.ResourceName, version: int | str | None = None, *, force: bool = False) -> None:
-        """Delete an aggregate. A ``version`` leaves a tombstone against delayed updates. Raises like ``update``."""
-        canonical_name = names.canonical(name)
+        """Delete an aggregate if it exists.
+
+        With a ``version`` a tombstone remains, so that a delayed older update cannot recreate it. Raises InvalidName,
+        InvalidHostState, ZoneConflict and StoreUnavailable like ``update``.
+        """
+        canonical_name = canonical_uuid(names.canonical(name))
         if version is None:
             self._apply({canonical_name: lambda _current: None}, force=force)
             return
@@ -64,11 +69,11 @@ class AggregateWriter:
         self._apply({canonical_name: _replace_if_later(canonical_name, tombstone)}, force=force)
 
     def _read(self, payload: Any) -> tuple[str, AggregateDocument]:
-        canonical_name = (payload.get("id") or payload.get("name")) if isinstance(payload, Mapping) else None
-        if not isinstance(canonical_name, str):
+        identity = (payload.get("id") or payload.get("name")) if isinstance(payload, Mapping) else None
+        if not isinstance(identity, str):
             raise errors.InvalidRequest(why="an aggregate must be a mapping with an 'id' or a 'name'")
         document = {key: value for key, value in payload.items() if key != "id" and value is not None}
-        name = names.canonical(canonical_name)
+        name = canonical_uuid(names.canonical(identity))
         if "deleted" in document:
             raise errors.InvalidRequest(
                 why=f"aggregate {name!r} must not have key 'deleted'; delete it with delete_aggregate"

@@ -29,6 +29,16 @@ def test_set_creates_and_extends_an_aggregate(aggregates, gantt):
     assert (aggregates["fast"]["name"], aggregates["fast"]["version"]) == ("Fast", 2)
 
 
+def test_uuid_of_an_aggregate_may_have_capitals(aggregates, gantt):
+    uuid = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
+    aggregates[uuid] = {"hosts": ["h1"], "metadata": {}, "version": 1}
+    assert gantt("aggregate", "show", uuid.upper(), "-f", "json").json["id"] == uuid
+    assert gantt("aggregate", "set", uuid.upper(), "--host", "h3").code == 0
+    assert aggregates[uuid]["hosts"] == ["h1", "h3"]
+    assert gantt("aggregate", "delete", uuid.upper()).code == 0
+    assert uuid not in aggregates
+
+
 def test_set_without_a_change_writes_nothing(aggregates, gantt):
     assert gantt("aggregate", "set", "ssd", "disk=ssd", "--host", "h1").code == 0
     assert aggregates["ssd"]["version"] == 4

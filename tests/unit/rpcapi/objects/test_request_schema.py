@@ -186,6 +186,21 @@ def test_invalid_spec_is_refused_with_the_reason(values, sentence):
     assert sentence in caught.value.sentence
 
 
+UUID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
+
+
+@pytest.mark.parametrize("spelled", [UUID.upper(), UUID.replace("-", "")])
+def test_uuids_of_groups_aggregates_and_api_providers_are_canonical(spelled):
+    def values(uuid):
+        group = {"member_of": [["rack1", uuid], [uuid]], "forbidden_aggregates": ["Rack2", uuid]}
+        groups = {"1": VGPU | group | {"in_tree": f"@api/{uuid}"}, "2": VGPU | {"in_tree": "H/N"}}
+        return {"group_id": uuid, "hints": {"same_host": uuid}, "in_tree": f"@api/{uuid}", "groups": groups, **group}
+
+    canonical = request_schema.canonical(spec(**values(spelled)))
+    assert canonical.obj_to_primitive() == spec(**values(UUID)).obj_to_primitive()
+    assert request_schema.canonical(canonical) is canonical
+
+
 def test_every_field_has_a_rule_or_a_type_that_needs_none():
     unruled = objects.RequestSpec.fields.keys() - request_schema.RULES.keys()
     assert all(type(objects.RequestSpec.fields[name]) is fields.BooleanField for name in unruled)

@@ -54,6 +54,16 @@ def test_name_is_the_default_id_and_names_are_canonical(cells):
     assert cells.documents("az1") == [{"name": "az1", "hosts": ["h1/n1", "h2"]}] * 2
 
 
+def test_spellings_of_a_uuid_are_one_aggregate(cells):
+    uuid = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
+    cells.update({"id": uuid.upper(), "hosts": ["h1"]})
+    assert cells.documents(uuid) == [{"hosts": ["h1"]}] * 2
+    with pytest.raises(errors.InvalidRequest, match="twice"):
+        cells.aggregates.update([{"id": uuid, "hosts": []}, {"id": uuid.replace("-", ""), "hosts": []}])
+    cells.aggregates.delete(uuid.upper())
+    assert cells.documents(uuid) == [None] * 2
+
+
 def test_repeated_update_changes_nothing(cells):
     for version in ({}, {"version": 3}):
         cells.update({**SSD, **version})
