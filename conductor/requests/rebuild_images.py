@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of new images for rebuilds: the current host must run them under the current claim."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,27 +51,26 @@ def _check_hosts(
 ) -> None:
     checked = set()
     for record in records:
-        checked_host = (record.request, record.host)
-        if record.host is None or checked_host in checked:
+        if record.host is None:
             continue
-        checked.add(checked_host)
-        _check_host(clients, ctxt, record, specs[record.uuid])
+        spec = _host_check(record.host, specs[record.uuid])
+        text = json.dumps(spec.obj_to_primitive(), sort_keys=True)
+        if text not in checked:
+            checked.add(text)
+            refused = f"{record.host} cannot run instance {record.uuid} with this image"
+            check_fits(clients, ctxt, spec, refused, scope=REBUILD)
 
 
-def _check_host(
-    clients: ServiceClients, ctxt: RequestContext, record: InstanceRecord, spec: objects.RequestSpec
-) -> None:
-    # The instance keeps its claim, so check only image properties. check_spec compared the minimum sizes before.
+def _host_check(host: str, spec: objects.RequestSpec) -> objects.RequestSpec:
+    """Return a request for what depends on the image: the instance keeps its claim, whose size was compared before."""
     image = {key: value for key, value in spec.image.items() if key not in ("min_ram_mb", "min_disk_gb")}
-    checked = objects.RequestSpec.of(
+    return objects.RequestSpec.of(
         flavor=spec.flavor,
         resources=spec.resources or {"VCPU": 1},
         image=image,
         extra_specs=spec.extra_specs,
-        force_hosts=[record.host],
+        force_hosts=[host],
     )
-    refused = f"{record.host} cannot run instance {record.uuid} with this image"
-    check_fits(clients, ctxt, checked, refused, scope=REBUILD)
 
 
 def _check_claim_stays(record: InstanceRecord, spec: objects.RequestSpec, image: Mapping[str, Any]) -> None:

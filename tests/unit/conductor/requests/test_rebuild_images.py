@@ -9,7 +9,7 @@ import pytest
 
 from conductor.requests.rebuild_images import specs_with_image
 from conductor.saga.saga_pass import load_spec
-from rpcapi import errors
+from rpcapi import errors, objects
 from tests.support.conductor.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
@@ -153,3 +153,22 @@ def test_another_image_during_a_rebuild_is_refused(cluster: SimulatedCluster) ->
 def test_scheduler_that_does_not_answer_is_unavailable(cluster: SimulatedCluster) -> None:
     cluster.scheduler.unanswered = messaging.MessagingTimeout("no answer")
     assert_refused(cluster, errors.Unavailable, "The scheduler cannot be reached")
+
+
+def test_host_is_checked_for_each_flavor_of_a_request() -> None:
+    cluster = SimulatedCluster({"h1/n": 8})
+    cluster.conductor()
+    spec = objects.RequestSpec.of(flavor="small", resources={"VCPU": 1})
+    cluster.build(UUIDS, spec)
+    cluster.settle()
+    cluster.rebuild(UUIDS, IMAGE)
+    assert len(cluster.scheduler.image_checks) == 1, "both instances have the same request"
+    cluster.settle()
+    encrypted = spec.with_values(flavor="secret", extra_specs={"hw:tpm_version": "2.0"}, image=IMAGE)
+    cluster.resize([SECOND], encrypted)
+    cluster.settle()
+    cluster.confirm([SECOND])
+    cluster.settle()
+    cluster.scheduler.image_checks.clear()
+    cluster.rebuild(UUIDS, {**IMAGE, "id": "i3"})
+    assert len(cluster.scheduler.image_checks) == 2
