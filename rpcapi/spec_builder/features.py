@@ -46,7 +46,7 @@ def _memory_encryption(flavor_image: FlavorImageProperties, draft: SpecDraft) ->
     if not flavor_image.flag("mem_encryption"):
         return
     model = flavor_image.value("mem_encryption_model", ENCRYPTED) or "amd-sev"
-    if flavor_image.image is not NO_IMAGE and flavor_image.image_value("firmware_type") != UEFI:
+    if flavor_image.image != NO_IMAGE and flavor_image.image_value("firmware_type") != UEFI:
         raise flavor_image.invalid("hw:mem_encryption", f"needs an image with hw_firmware_type={UEFI}")
     draft.add_amount(orc.MEM_ENCRYPTION_CONTEXT, 1)
     draft.add_trait(ENCRYPTED[model])

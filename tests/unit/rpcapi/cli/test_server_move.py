@@ -52,6 +52,16 @@ def test_servers_are_resized_with_the_image_that_they_have(cluster, gantt):
     assert secured.required_traits and not plain.required_traits
 
 
+def test_server_without_an_image_is_resized_to_a_flavor_with_which_it_could_boot(cluster, gantt):
+    add_instances(cluster, "a")
+    cluster.conductor.specs["a"] = objects.RequestSpec.of(resources={"VCPU": 1})
+    command = ("flavor", "create", "secret", "--vcpus", "1", "--ram", "64", "--property", "hw:mem_encryption=true")
+    assert gantt(*command).code == 0
+    assert gantt("server", "resize", "a", "--flavor", "secret").err == "1 to be resized\n"
+    ((_method, _uuids, values),) = cluster.conductor.moves
+    assert values["specs"][0].resources["MEM_ENCRYPTION_CONTEXT"] == 1
+
+
 def test_unknown_flavor_and_refused_server_change_nothing(cluster, gantt):
     add_instances(cluster, "a")
     cluster.conductor.specs["a"] = objects.RequestSpec.of(resources={"VCPU": 1})
