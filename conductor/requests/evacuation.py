@@ -150,7 +150,7 @@ def _source_host(record: InstanceRecord) -> str:
 
 
 def _check_not_source(record: InstanceRecord, target: str) -> None:
-    if names.host_of(target) == _source_host(record):
+    if names.fold(names.host_of(target)) == names.fold(_source_host(record)):
         raise errors.InvalidRequest(why=f"target {target} is the host that {record.uuid} leaves")
 
 

@@ -217,7 +217,7 @@ def _begin_resize(
 
 def _check_not_source(instance: InstanceRecord, target: str | None) -> None:
     source = instance.host or ""
-    if target is not None and target in (source, names.host_of(source)):
+    if target is not None and names.matches(names.fold(source), names.fold(target)):
         raise errors.InvalidRequest(why=f"instance {instance.uuid} is on {source}: another host is required")
 
 

@@ -36,6 +36,12 @@ def host_of(name: str) -> str:
     return name.partition(SEPARATOR)[0]
 
 
+def fold(name: str) -> str:
+    """Return the name with its service host in lower case, for comparisons of requested hosts."""
+    host, separator, node = name.partition(SEPARATOR)
+    return f"{host.lower()}{separator}{node}"
+
+
 def matches(name: str, pattern: str) -> bool:
     """Return whether ``pattern`` is the name or its service host."""
     return pattern in (name, host_of(name))

@@ -369,6 +369,7 @@ def test_open_migration_is_refused(fenced: SimulatedCluster) -> None:
     ("target", "error", "match"),
     [
         ("h1", errors.InvalidRequest, "target h1 is the host that"),
+        ("H1", errors.InvalidRequest, "target H1 is the host that"),
         ("h1/n", errors.InvalidRequest, "target h1/n is the host that"),
         ("h9", errors.UnknownHost, "h9"),
         ("h2", errors.NoValidHost, "h2 does not take 1 of them: 1 not enough VCPU"),

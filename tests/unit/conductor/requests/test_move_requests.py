@@ -26,6 +26,7 @@ def cluster() -> SimulatedCluster:
     ("values", "error", "match"),
     [
         ({"host": "h1"}, errors.InvalidRequest, "is on h1/n: another host is required"),
+        ({"host": "H1"}, errors.InvalidRequest, "is on h1/n: another host is required"),
         ({"host": "h1/n"}, errors.InvalidRequest, "is on h1/n: another host is required"),
         ({"host": "h9"}, errors.UnknownHost, "h9"),
         ({"host": "h3"}, errors.NoValidHost, "h3 takes none of them"),

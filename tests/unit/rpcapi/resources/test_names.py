@@ -46,3 +46,8 @@ def test_name_of_maximum_length_passes():
 )
 def test_pattern_matches_the_resource_or_every_node_of_the_host(name, pattern, expected):
     assert names.matches(name, pattern) is expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("H1", "h1"), ("H1/Node", "h1/Node"), ("h1/n", "h1/n")])
+def test_case_of_the_service_host_alone_is_folded(name, expected):
+    assert names.fold(name) == expected
