@@ -8,7 +8,7 @@ from typing import Any
 import os_resource_classes as orc
 
 from rpcapi import errors, objects
-from rpcapi.objects.request_schema import amount_of_flavor, boot_volume
+from rpcapi.objects.request_schema import amount_of_flavor, attached_groups, boot_volume
 from rpcapi.resources.groups import NONE
 from rpcapi.spec_builder.extra_specs import RESOURCES
 
@@ -37,7 +37,7 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
     group of the flavor has the suffix of a volume or port, or if its disk is smaller.
     """
     _check_disk(spec, flavor)
-    attached = {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group")}
+    attached = attached_groups(spec)
     kept_groups = {suffix: group for suffix, group in spec.groups.items() if suffix in attached}
     for suffix in kept_groups.keys() & flavor.groups.keys():
         raise errors.InvalidSpec(why=f"the new flavor has group {suffix!r}, which a volume or port of the server uses")

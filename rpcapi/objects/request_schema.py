@@ -109,11 +109,17 @@ RULES: Mapping[str, Rule] = {
 
 
 def amount_of_flavor(spec: RequestSpec, resource_class: str) -> int:
-    """Return the flavor's amount of a class; without a flavor, the requested amount."""
+    """Return the flavor's amount; a request without flavor amounts has what it requests, except volumes and ports."""
     if spec.flavor_amounts:
         return int(spec.flavor_amounts.get(resource_class, 0))
-    groups: list[Mapping[str, Any]] = [{"resources": spec.resources}, *spec.groups.values()]
-    return sum(group.get("resources", {}).get(resource_class, 0) for group in groups)
+    attached = attached_groups(spec)
+    groups = [group for suffix, group in spec.groups.items() if suffix not in attached]
+    return sum(group.get("resources", {}).get(resource_class, 0) for group in ({"resources": spec.resources}, *groups))
+
+
+def attached_groups(spec: RequestSpec) -> Set[str]:
+    """Return the suffixes of the groups that request volumes and ports."""
+    return {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group") is not None}
 
 
 def boot_volume(spec: RequestSpec) -> Mapping[str, Any] | None:

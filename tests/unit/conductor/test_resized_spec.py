@@ -83,6 +83,11 @@ def test_smaller_disk_is_refused():
         resize_spec(spec(flavor="big", resources=BIG), spec())
 
 
+def test_data_volume_does_not_count_as_disk():
+    data = {"volumes": [{"size_gb": 9, "group": "vol"}], "groups": {"vol": {"resources": {"DISK_GB": 9}}}}
+    assert resize_spec(spec(**data), spec(flavor="big", resources={**BIG, "DISK_GB": 2})).resources["DISK_GB"] == 2
+
+
 def test_disk_of_the_flavor_counts_whatever_its_extra_specs_request():
     server = spec(resources={"VCPU": 1}, flavor_amounts=BIG)
     with pytest.raises(errors.InvalidSpec, match="has 1 GiB of disk, and the server has 9"):

@@ -186,6 +186,22 @@ def test_invalid_spec_is_refused_with_the_reason(values, sentence):
     assert sentence in caught.value.sentence
 
 
+@pytest.mark.parametrize(
+    ("values", "disk"),
+    [
+        ({}, 3),
+        ({"volumes": [{"size_gb": 9, "group": "vol"}]}, 3),
+        ({"ports": [{"group": "vol"}]}, 3),
+        ({"volumes": [{"pool": "p"}]}, 12),
+        ({"volumes": [{"size_gb": 9, "group": "vol"}], "flavor_amounts": {"DISK_GB": 5}}, 5),
+    ],
+)
+def test_volumes_and_ports_do_not_count_as_the_flavor(values, disk):
+    groups = {"1": {"resources": {"DISK_GB": 2}}, "vol": {"resources": {"DISK_GB": 9}}}
+    request = spec(resources={"VCPU": 1, "DISK_GB": 1}, groups=groups if values else {"1": groups["1"]}, **values)
+    assert request_schema.amount_of_flavor(request, "DISK_GB") == disk
+
+
 UUID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
 
 
