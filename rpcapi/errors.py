@@ -398,7 +398,7 @@ class HostIdentityConflict(Conflict):
 class ZoneConflict(Conflict):
     """Raised when a change of an aggregate would take a zone from servers, or give a host a second zone."""
 
-    template = "Refused without --force: {why}"
+    template = "The change of zones must be forced: {why}"
     why: str
 
 

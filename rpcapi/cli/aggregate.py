@@ -10,7 +10,7 @@ from rpcapi import errors
 from rpcapi.admin import Session
 from rpcapi.admin.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
 from rpcapi.admin.argument import Argument, parse_pair, repeatable
-from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, fields_cell, lines_cell
+from rpcapi.cli.command import Command, CommandFailed, CommandOutput, Lister, ShowOne, fields_cell, lines_cell
 from rpcapi.resources import names
 from rpcapi.validation.instances import canonical_uuid
 
@@ -72,7 +72,7 @@ class _ChangeAggregate(Command):
             return change()
         except errors.ZoneConflict as error:
             if not args.force:
-                raise
+                raise CommandFailed(f"Refused without --force: {error.why}") from error
             self.show_message(f"Forced: {error.why}")
             return change(force=True)
 

@@ -92,13 +92,18 @@ class AggregateWriter:
         stores = [partition.store for partition in self._partitions]
         last_error: errors.StoreUnavailable | None = None
         affects_zones = False
+        reasons: list[str] = []
         for store in stores:
             try:
-                affects_zones |= _check_updates(store, updates, force=force)
+                changes = _zone_changes(store, updates)
+                affects_zones |= bool(changes)
+                reasons += zone_changes.conflicts(store, changes) if changes and not force else ()
             except errors.StoreUnavailable as error:
                 last_error = error
         if last_error is not None and affects_zones and not force:
-            raise last_error  # the unavailable partition may have servers in the zone
+            raise last_error  # a partition whose servers are not known
+        if reasons:
+            raise errors.ZoneConflict(why="; ".join(dict.fromkeys(reasons)))
         for store in stores:
             for name, update in updates.items():
                 try:
@@ -109,17 +114,11 @@ class AggregateWriter:
             raise last_error
 
 
-def _check_updates(store: Store, updates: Mapping[str, DocumentUpdate], *, force: bool) -> bool:
-    """Return whether the updates may change zones. Raises StoreUnavailable and, unless ``force``, ZoneConflict."""
-    changes: dict[str, AggregateDocument] = {}
-    affects_zones = False
-    for name, update in updates.items():
-        current = store.find_state(NAMESPACE, name)[1]
-        changes[name] = update(current) or {}
-        affects_zones |= zone_changes.affects_zones(current, changes[name])
-    if affects_zones and not force:
-        zone_changes.check(store, changes)
-    return affects_zones
+def _zone_changes(store: Store, updates: Mapping[str, DocumentUpdate]) -> dict[str, AggregateDocument]:
+    """Return the new documents if they may change the zones of hosts, otherwise {}; raises StoreUnavailable."""
+    current = {name: store.find_state(NAMESPACE, name)[1] for name in updates}
+    changes = {name: update(current[name]) or {} for name, update in updates.items()}
+    return changes if any(zone_changes.affects_zones(current[name], changes[name]) for name in changes) else {}
 
 
 def _write(store: HostStateStore, name: str, update: DocumentUpdate) -> None:

@@ -5,11 +5,10 @@ A server that requested a zone can move only to hosts of that zone. Claims made 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.validation.text import join_names
 from scheduler_svc.core.records import Claim
@@ -26,30 +25,33 @@ def affects_zones(before: Document, after: Document) -> bool:
     return _zone(before) != _zone(after) or (_zone(after) is not None and before.get("hosts") != after.get("hosts"))
 
 
-def check(store: Store, changes: Mapping[str, Document]) -> None:
-    """Raise ZoneConflict if these new documents of aggregates give a host a second zone or take a zone from servers.
+def conflicts(store: Store, changes: Mapping[str, Document]) -> list[str]:
+    """Return a reason for each second zone of hosts, and each zone taken from servers, by these new documents.
 
     An empty document deletes its aggregate. Servers are live claims of ``store``, whatever zone they requested.
     """
     documents = {name: document for name, _version, document in paging.entries(partial(store.list_state, NAMESPACE))}
     before, after = _zones_of(documents), _zones_of({**documents, **changes})
     changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-    for name in changed:
-        _check_second_zone(name, before, after)
-    _check_servers(store, changed, before, after)
+    return [*_second_zones(changed, before, after), *_losses(store, changed, before, after)]
 
 
-def _check_second_zone(changed: str, before: Zones, after: Zones) -> None:
-    for name in [other for other in after if other == changed or names.host_of(other) == changed]:
+def _second_zones(changed: Collection[str], before: Zones, after: Zones) -> Iterator[str]:
+    hosts: dict[str, set[str]] = defaultdict(set)  # {zones: hosts}
+    changed_names = set(changed)
+    for name in after:
+        if changed_names.isdisjoint((name, names.host_of(name))):
+            continue
         old, new = _join(name, before), _join(name, after)
         added = sorted(set(new.values()) - set(old.values()))
         if added and len(set(new.values())) > 1:
             aggregate, zone = next(item for item in sorted(new.items()) if item[1] != added[0])
-            why = f"host {name} would be in zone {added[0]!r} and, by aggregate {aggregate!r}, in zone {zone!r}"
-            raise errors.ZoneConflict(why=why)
+            hosts[f"zone {added[0]!r} and, by aggregate {aggregate!r}, in zone {zone!r}"].add(name)
+    for zones, members in sorted(hosts.items()):
+        yield f"{'host' if len(members) == 1 else 'hosts'} {join_names(sorted(members))} would be in {zones}"
 
 
-def _check_servers(store: Store, changed: Sequence[str], before: Zones, after: Zones) -> None:
+def _losses(store: Store, changed: Sequence[str], before: Zones, after: Zones) -> Iterator[str]:
     losses: dict[str, Counter[str]] = defaultdict(Counter)  # {zone: {node: servers}}
     for name in changed:
         for node, count in Counter(claim.host for claim in _claims(store, name)).items():
@@ -59,11 +61,10 @@ def _check_servers(store: Store, changed: Sequence[str], before: Zones, after: Z
     for zone, nodes in sorted(losses.items()):
         count = sum(nodes.values())
         servers = "1 server" if count == 1 else f"{count} servers"
-        why = (
+        yield (
             f"zone {zone!r} is taken from {join_names(sorted(nodes))} with {servers}: servers that requested it keep "
             "running, but cannot move, or be evacuated or unshelved, until other hosts have the zone"
         )
-        raise errors.ZoneConflict(why=why)
 
 
 def _claims(store: Store, host: str) -> Iterator[Claim]:

@@ -53,6 +53,7 @@ class Cloud:
         assert self.documents() == before
         change(**values, force=True)
         assert self.documents() != before
+        assert "--" not in caught.value.sentence, "the API has no options of commands"
         return caught.value.why
 
 
@@ -175,3 +176,19 @@ def test_zone_that_no_request_can_name_is_refused(cloud, zone):
     with pytest.raises(errors.InvalidHostState, match="availability_zone"):
         cloud.update(metadata={"availability_zone": zone}, force=True)
     assert cloud.documents() == before
+
+
+def test_every_conflict_is_named(cloud):
+    cloud.update("row", hosts=["b1"], **NORTH)
+    cloud.update("side", hosts=["h3", "h4"], metadata={"availability_zone": "west"})
+    cloud.boot("h1/0", "h2/0")
+    cloud.boot("b1", partition="b")
+
+    def change(force=False):
+        ended = {"id": "row", "hosts": ["b1"], "metadata": {}}
+        cloud.writer.update([{**EAST, "hosts": ["h3", "h4"]}, ended], force=force)
+
+    second, east, north = cloud.refusal(change).split("; ")
+    assert second == "hosts h3, h4 would be in zone 'east' and, by aggregate 'side', in zone 'west'"
+    assert east.startswith("zone 'east' is taken from h1/0, h2/0 with 2 servers")
+    assert north.startswith("zone 'north' is taken from b1 with 1 server")
