@@ -44,7 +44,7 @@ def decide(hard_hosts: int, bins: int) -> tuple[str | None, dict[str, int]]:
     return host, partition.store.find_decision("req-1")["reasons"]
 
 
-@pytest.mark.parametrize("hard_hosts", [1, HARD_HOSTS])
+@pytest.mark.parametrize("hard_hosts", [1, HARD_HOSTS, finder.RESERVED_STEPS // finder.FIRST_STEPS])
 def test_hard_searches_leave_steps_for_other_hosts(hard_hosts: int) -> None:
     assert decide(hard_hosts, BINS + 1) == ("fits", {NoCandidateReason.UNDECIDED: hard_hosts})
 

@@ -35,6 +35,7 @@ class AllocationFinder:
         self._reader = TreeReader(view, view.trees, self._tree_request, all_classes=bool(request.numa))
         hundreds = max(1, -(-count // 100))
         self._factor = factor
+        self.unsearched_rows: set[int] = set()  # undecided because no steps were left, not by a search
         self._any_undecided = False
         self._common_steps = COMMON_STEPS * factor * hundreds
         self._reserved_steps = RESERVED_STEPS * hundreds
@@ -105,6 +106,7 @@ class AllocationFinder:
             if provider_satisfies(self._reader.root(row, self._ledger), self._tree_request.groups[0]):
                 return None
         if self.is_exhausted:
+            self.unsearched_rows.add(row)
             return NoCandidateReason.UNDECIDED
         tree = self._reader.tree(row, self._ledger)
         numa = self._request.numa

@@ -2,7 +2,7 @@
 """Allocations for a driver's ranking, without the hosts whose provider trees do not fit."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rpcapi.resources.trees.search import NoCandidateReason
@@ -20,8 +20,9 @@ REASON_REQUEST_TREES = "no provider tree fits with the rest of this request"
 def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
     """Return ``driver``'s ranking of hosts whose trees fit, with allocations where needed.
 
-    Columns only show whether a tree serves each part of a request alone. Hosts that cannot serve all parts together are
-    dropped and the rest ranked again. If the request stays unserved, undecided hosts get a second, longer search.
+    Columns show only which trees could serve each part of a request alone. Hosts that cannot serve all parts together
+    are dropped and the rest ranked again, until the search steps are used up. If no ranking serves the request, new
+    steps go to the hosts without a search; if these do not serve it either, all undecided hosts are searched with more.
     """
     ranking = driver.rank(view, request, count, seed)
     finder = AllocationFinder(view, request, count)
@@ -31,12 +32,17 @@ def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, see
     def rank_rest() -> Ranking:
         return driver.rank(view.with_instance_limits(plan.instance_limits), request, count, seed)
 
-    plan = _AssignmentPlan(view, request, finder, ranking)
-    plan.improve(rank_rest, count)
-    if not plan.is_served and finder.is_undecided:
-        plan.search_undecided(AllocationFinder(view, request, count, RETRY_FACTOR))
+    def search_again(rows: Iterable[int], finder: AllocationFinder) -> None:
+        plan.release(rows, finder)
         plan.base = rank_rest()
         plan.improve(rank_rest, count)
+
+    plan = _AssignmentPlan(view, request, finder, ranking)
+    plan.improve(rank_rest, count)
+    if not plan.is_served and finder.is_exhausted:
+        search_again(plan.undecided_rows() & finder.unsearched_rows, AllocationFinder(view, request, count))
+    if not plan.is_served and plan.is_undecided:
+        search_again(plan.undecided_rows(), AllocationFinder(view, request, count, RETRY_FACTOR))
     return plan.ranking()
 
 
@@ -67,10 +73,18 @@ class _AssignmentPlan:
     def is_served(self) -> bool:
         return bool(self._assignments) and all(self._assignments)
 
-    def search_undecided(self, finder: AllocationFinder) -> None:
-        """Let the next ``improve`` search undecided hosts again, with ``finder``."""
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a host may fit that has no allocation yet."""
+        return self._finder.is_exhausted or bool(self.undecided_rows())
+
+    def undecided_rows(self) -> set[int]:
+        return {row for row, reason in self._miss_reasons.items() if reason is NoCandidateReason.UNDECIDED}
+
+    def release(self, rows: Iterable[int], finder: AllocationFinder) -> None:
+        """Lift the limits of rows, for another search by ``finder``."""
         self._finder = finder
-        for row in [row for row, reason in self._miss_reasons.items() if reason is NoCandidateReason.UNDECIDED]:
+        for row in rows:
             del self._miss_reasons[row], self.instance_limits[row]
 
     def improve(self, rank_rest: Callable[[], Ranking], count: int) -> None:

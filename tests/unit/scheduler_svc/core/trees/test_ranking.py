@@ -5,8 +5,10 @@ import pytest
 
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc.core.drivers.driver import Driver, Ranking
 from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.core.trees import finder
 from scheduler_svc.core.trees.ranking import REASON_REQUEST_TREES, fit_to_trees, rank
 from tests.support.scheduler.hosts import child_provider, node, request, table
 
@@ -83,6 +85,21 @@ def test_request_that_does_not_fit_as_a_whole_has_no_candidates():
     assert ranking.hosts == 3
     assert ranking.reasons == {"no provider tree fits": 1, REASON_REQUEST_TREES: 2}
     assert ranking.samples == {"no provider tree fits": ["c"]}
+
+
+def test_hosts_without_a_search_come_before_undecided_ones(monkeypatch):
+    """Given steps for one hard search in each round.
+
+    Even amounts never fill a provider of 63, which their sums do not show.
+    """
+    monkeypatch.setattr(finder, "RESERVED_STEPS", 1)
+    monkeypatch.setattr(finder, "COMMON_STEPS", 0)
+    monkeypatch.setattr(finder, "FIRST_STEPS", 20)
+    groups = tuple(RequestGroup(f"_{number}", {GPU: amount}) for number, amount in enumerate(range(10, 34, 2)))
+    hard = {"a": node()} | {f"a/gpu{number}": child_provider("a", "a", {GPU: 63}) for number in range(4)}
+    nodes = hard | {"b": node(), "b/gpu": child_provider("b", "b", {GPU: 252})}
+    ranking = rank_hosts(nodes, request({"VCPU": 1}, groups=groups, groups_policy="none"))
+    assert (ranking.candidates, ranking.reasons) == ([["b"]], {NoCandidateReason.UNDECIDED: 1})
 
 
 def test_affinity_needs_one_host_for_all_instances():
