@@ -8,13 +8,13 @@ from typing import NamedTuple
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
-from rpcapi.resources.trees.search import NoCandidateReason
+from rpcapi.resources.trees.search import RETRY_FACTOR, NoCandidateReason
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import compute
 from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
-from scheduler_svc.core.trees.finder import RETRY_FACTOR, AllocationFinder
+from scheduler_svc.core.trees.finder import AllocationFinder
 from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.interfaces import ClaimStore, ReplicaView
 from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy

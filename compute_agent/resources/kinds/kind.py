@@ -11,6 +11,7 @@ from oslo_config import cfg
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.numa.cells import HostCell
+from rpcapi.resources.trees.search import NoCandidateReason
 
 # Assignment of one kind to a guest, as JSON in the journal.
 Assignment = Mapping[str, Any]
@@ -27,6 +28,13 @@ class NodeProvider:
     parent: str = ""
 
 
+class UndecidedMapping(Exception):
+    """The search for group mappings ended with its steps; there may be more mappings."""
+
+    def __str__(self) -> str:
+        return f"the providers of its request groups were {NoCandidateReason.UNDECIDED}"
+
+
 class GroupMappings(Protocol):
     def __call__(self, cells: Sequence[HostCell] = ...) -> Iterable[Mapping[str, str]]: ...
 
@@ -35,8 +43,13 @@ class GroupMappings(Protocol):
 class AssignmentRequest:
     """Request to a resource kind to assign resources to one guest.
 
-    ``amounts`` are those of this kind's inventories; they fit next to the other guests. ``group_mappings`` yields each
-    {suffix: path} that the claim allows, none without suffixed groups; with NUMA cells, only those that fit the cells.
+    Attributes:
+        amounts: The claim's amounts of this kind's inventories, {path: {class: amount}}; they fit with the other
+            guests.
+        node_amounts: The claim's amounts of the whole node.
+        group_mappings: Yields each {suffix: path} of request groups consistent with the claim, which does not record
+            the mapping; yields none for a request without suffixed groups. Given NUMA cells, yields the mappings at
+            which these can place the guest's topology. Raises UndecidedMapping if the search ends before all mappings.
     """
 
     requirements: BuildRequirements
@@ -49,7 +62,7 @@ class ResourceKind(abc.ABC):
     """Kind of resource on the nodes of one shape. Stateless: each call gets the existing assignments.
 
     A kind that needs only amounts overrides ``inventory`` alone. An exception in ``inventory`` disables the kind, an
-    exception in ``assign`` refuses the build; both are logged with the kind's name.
+    exception in ``assign`` refuses the build; both are logged with the kind's name. UndecidedMapping only refuses.
     """
 
     @classmethod

@@ -10,7 +10,14 @@ from typing import Any, TypeVar
 from oslo_config import cfg
 from oslo_log import log
 
-from compute_agent.resources.kinds.kind import Amounts, Assignment, AssignmentRequest, NodeProvider, ResourceKind
+from compute_agent.resources.kinds.kind import (
+    Amounts,
+    Assignment,
+    AssignmentRequest,
+    NodeProvider,
+    ResourceKind,
+    UndecidedMapping,
+)
 from rpcapi import errors
 from rpcapi.resources import names, vocabulary
 from rpcapi.resources.inventory import Inventory
@@ -66,6 +73,8 @@ class LoadedKind:
             assignment = self.kind.assign(request, assignments)
             # Journalled assignments must read back equal.
             return assignment if isinstance(assignment, str) else dict(json.loads(json.dumps(assignment)))
+        except UndecidedMapping as undecided:
+            return str(undecided)
         except Exception as error:
             # Boundary to plugin code; the build goes to another host.
             LOG.exception("Resource kind %s failed to assign", self.name)

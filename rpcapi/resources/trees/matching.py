@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rpcapi.resources.numa.conditions import NumaConditions
 from rpcapi.resources.trees.requirements import NO_TOPOLOGY
-from rpcapi.resources.trees.search import StepBudget, search
+from rpcapi.resources.trees.search import MAX_STEPS, RETRY_FACTOR, StepBudget, search
 from rpcapi.resources.trees.tree import (
     AllocationCandidate,
     Allocations,
@@ -16,6 +16,9 @@ from rpcapi.resources.trees.tree import (
     ProviderTree,
     TreeRequest,
 )
+
+# Limit of the search for an existing claim's groups: as many steps as the scheduler may have used for the claim.
+MATCHING_STEPS = RETRY_FACTOR * MAX_STEPS
 
 
 def match_allocations(

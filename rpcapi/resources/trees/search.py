@@ -24,7 +24,8 @@ from rpcapi.resources.trees.tree import (
     has_traits,
 )
 
-MAX_STEPS = 1500  # per search, about 30 ms
+MAX_STEPS = 1500  # limit of one search, some 30 ms
+RETRY_FACTOR = 8  # more steps for a second search of hosts that the first did not decide
 
 
 class NoCandidateReason(enum.StrEnum):

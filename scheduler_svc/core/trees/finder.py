@@ -18,7 +18,6 @@ COMMON_STEPS = 5 * MAX_STEPS
 RESERVED_STEPS = 10 * MAX_STEPS
 FIRST_STEPS = 250  # reserved steps of each search; nearly all searches need fewer
 TREE_READ_STEPS = 6  # cost of reading one tree, in search steps
-RETRY_FACTOR = 8  # ``factor`` of the second search, on hosts that the first left undecided
 
 # Allocations of one instance on a host. None: all resources from the root provider.
 HostAllocation = Allocations | None

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rpcapi.resources.trees.search import NoCandidateReason
+from rpcapi.resources.trees.search import RETRY_FACTOR, NoCandidateReason
 from rpcapi.resources.trees.tree import Allocations
 from scheduler_svc.core.drivers.driver import Driver, Ranking, max_candidates
 from scheduler_svc.core.filtering.survey import MAX_SAMPLES
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
-from scheduler_svc.core.trees.finder import RETRY_FACTOR, AllocationFinder
+from scheduler_svc.core.trees.finder import AllocationFinder
 
 MAX_RANKINGS = 3  # limit for a single instance that has a candidate: more rankings would only find worse hosts
 REASON_REQUEST_TREES = "no provider tree fits with the rest of this request"

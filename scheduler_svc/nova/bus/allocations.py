@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations of an instance on a host, with the providers of each request group."""
 
-from rpcapi.resources.trees.matching import match_allocations
+from rpcapi.resources.trees.matching import MATCHING_STEPS, match_allocations
 from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first
 from rpcapi.resources.trees.tree import AllocationCandidate, Allocations
 from scheduler_svc.core.request import SchedulingRequest
@@ -26,8 +26,9 @@ class AllocationReader:
         tree = self._reader.tree(host.row)
         near = {provider.id for provider in (*tree.providers, *tree.sharing)}
         own = {provider: amounts for provider, amounts in allocations.items() if provider in near}
-        candidates = match_allocations(tree, self._trees, own, StepBudget())
-        # Without a match, the tree has changed since the claim, which stays valid.
+        candidates = match_allocations(tree, self._trees, own, StepBudget(MATCHING_STEPS))
+        # Without a match, the tree has changed since the claim, or the search has ended with its steps. The claim
+        # remains the instance's.
         return next(candidates, AllocationCandidate(own, {"": tuple(own)}))
 
     def possible(self, host: NovaHost) -> AllocationCandidate | None:

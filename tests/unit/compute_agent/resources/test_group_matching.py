@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mappings of request groups to the providers of a claim."""
 
+import pytest
+
 from compute_agent.resources.group_matching import group_mappings
+from compute_agent.resources.kinds.kind import UndecidedMapping
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
@@ -9,6 +12,7 @@ from tests.support.agent.machines import NODE, node
 
 NIC = "CUSTOM_PCI_8086_154D"
 NICS = ("numa0/0000:01:00.0", "numa1/0000:02:00.0")
+PATHS = ("numa0", "numa1", *NICS)
 
 
 def mappings(groups, allocations, policy="none", **values):
@@ -55,3 +59,25 @@ def test_group_that_another_host_serves_is_left_out():
 
 def test_claim_with_other_amounts_than_the_request_has_no_mapping():
     assert mappings([RequestGroup("_a", {NIC: 2})], {f"{NODE}/{NICS[0]}": {NIC: 1}}) == []
+
+
+def test_mapping_may_take_as_many_steps_as_the_claim_took():
+    """Given amounts whose mapping takes 7,089 steps, and a scheduler that has 12,000 for an undecided host."""
+    amounts = [5 * number**2 % 41 + 20 for number in range(12)]
+    groups = [RequestGroup(f"_{number}", {NIC: amount}) for number, amount in enumerate(amounts)]
+    allocations = {f"{NODE}/{path}": {NIC: sum(amounts[number::4])} for number, path in enumerate(PATHS)}
+    requirements = BuildRequirements(tree_request=TreeRequest(groups, "none"))
+    mapping = next(group_mappings(node(), requirements, allocations))
+    amounts_by_path = dict.fromkeys(allocations, 0)
+    for group in groups:
+        amounts_by_path[f"{NODE}/{mapping[group.suffix]}"] += group.resources[NIC]
+    assert amounts_by_path == {name: resources[NIC] for name, resources in allocations.items()}
+
+
+def test_search_that_ends_with_its_steps_is_not_the_end_of_the_mappings():
+    """Given even amounts that must add up to two odd ones."""
+    amounts = range(20, 60, 2)
+    groups = [RequestGroup(f"_{number}", {NIC: amount}) for number, amount in enumerate(amounts)]
+    allocations = dict(zip(PATHS, (194, 196, 193, 197), strict=True))
+    with pytest.raises(UndecidedMapping, match="the providers of its request groups were not decided within"):
+        mappings(groups, {f"{NODE}/{path}": {NIC: amount} for path, amount in allocations.items()})

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """NUMA cells of nodes: their CPUs, and guests with a topology."""
 
+import pytest
+
 from compute_agent.attempt import Attempt
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
@@ -69,3 +71,27 @@ def test_node_without_cells_refuses_a_topology() -> None:
         == f"node {NODE}: the node has no NUMA cells"
     )
     assert tracker.kind_reports(node("[compute]\nhosts = alpha\n")) == {}
+
+
+def test_undecided_mapping_refuses_with_that_reason(caplog: pytest.LogCaptureFixture) -> None:
+    """Given even amounts that must add up to two odd ones."""
+    amounts = range(20, 60, 2)
+    groups = {f"_{number}": {"resources": {NIC: amount}} for number, amount in enumerate(amounts)}
+    spec = objects.RequestSpec.of(
+        resources={},
+        groups={"_numa0": {"resources": {"VCPU": 1}}, **groups},
+        groups_policy="none",
+        numa={"cells": [{"id": 0, "group": "_numa0", "cpus": [0], "pcpus": [], "memory_mb": 64}]},
+    )
+    nics = {
+        "numa0": {"VCPU": 1, NIC: 194},
+        "numa1": {NIC: 196},
+        "numa0/0000:01:00.0": {NIC: 193},
+        "numa1/0000:02:00.0": {NIC: 197},
+    }
+    tracker = ResourceTracker([node()])
+    tracker.misfit = lambda allocations: None  # type: ignore[method-assign]  # no node has so many devices
+    assert tracker.admit(intent("a", **nics), BuildRequirements.from_spec(spec)) == (
+        f"node {NODE}: the providers of its request groups were not decided within the search budget"
+    )
+    assert not caplog.records
