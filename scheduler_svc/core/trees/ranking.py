@@ -192,6 +192,7 @@ class _AssignmentPlan:
         return assignments
 
     def _record_limit(self, row: int, limit: int, reason: NoCandidateReason) -> None:
-        if limit < self.instance_limits.get(row, limit + 1):
+        earlier_limit = self.instance_limits.get(row, limit + 1)
+        if limit < earlier_limit or (limit == earlier_limit and reason is NoCandidateReason.NONE):
             self.instance_limits[row] = limit
             self._miss_reasons[row] = reason

@@ -102,6 +102,20 @@ def test_hosts_without_a_search_come_before_undecided_ones(monkeypatch):
     assert (ranking.candidates, ranking.reasons) == ([["b"]], {NoCandidateReason.UNDECIDED: 1})
 
 
+def test_later_search_decides_what_an_earlier_one_did_not(monkeypatch):
+    """Given a second instance on "a" that only the second ranking decides, no further round is needed."""
+    find_first = finder.find_first
+    outcomes = iter([None, NoCandidateReason.UNDECIDED, NoCandidateReason.NONE])
+
+    def find_as_planned(tree, *arguments):
+        outcome = next(outcomes) if tree.providers[0].id == "a" else None
+        return find_first(tree, *arguments) if outcome is None else outcome
+
+    monkeypatch.setattr(finder, "find_first", find_as_planned)
+    ranking = rank_hosts(cards("a", 1) | {"b": node()}, gpu_request(), count=2)
+    assert ranking.reasons == {str(NoCandidateReason.NONE): 1, REASON_REQUEST_TREES: 1}
+
+
 def test_affinity_needs_one_host_for_all_instances():
     group = ClaimGroup("g", GroupPolicy.AFFINITY)
     ranking = rank_hosts(cards("a", 1) | cards("b", 3) | cards("c", 2), gpu_request(group=group), count=2)
