@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rpcapi import errors
 from rpcapi.resources import transient
 from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
+from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc import metrics
 from scheduler_svc.core.records import Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
@@ -48,8 +49,13 @@ def with_state_age(error: errors.NoValidHost, request: SchedulingRequest) -> err
 
 
 def count(error: errors.NoValidHost) -> None:
-    """Count a refusal by reason, with a limited number of labels, because plugins choose reasons freely."""
+    """Count a refusal by each reason that rejected a host; an undecided host was not rejected.
+
+    The number of labels is limited, since plugins choose their reasons freely.
+    """
     for reason in error.reasons:
+        if reason == NoCandidateReason.UNDECIDED:
+            continue
         if reason not in _counted_reasons and len(_counted_reasons) < MAX_COUNTED_REASONS:
             _counted_reasons.add(reason)
         metrics.REFUSALS.labels(reason=reason if reason in _counted_reasons else OTHER_REASON).inc()

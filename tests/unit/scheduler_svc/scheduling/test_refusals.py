@@ -5,8 +5,10 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
+from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc.core.records import Candidate, Intent, IntentResult
 from scheduler_svc.scheduling import refusals
+from tests.support.scheduler.workers import metric_value
 
 
 def test_refusal_has_the_reasons_in_their_order_without_zero_counts():
@@ -18,6 +20,15 @@ def test_refusal_has_the_reasons_in_their_order_without_zero_counts():
 @pytest.mark.parametrize("reasons", [{}, {"service down": 0}])
 def test_refusal_without_reasons_says_that_no_host_reported(reasons):
     assert refusals.NO_HOSTS in refusals.no_valid_host(reasons).sentence
+
+
+def test_metric_counts_the_reasons_of_rejected_hosts_not_of_undecided_ones():
+    def counted():
+        return [metric_value("scheduler_refusals_total", reason=str(reason)) for reason in NoCandidateReason]
+
+    rejected, undecided = counted()
+    refusals.count(refusals.no_valid_host({str(reason): 2 for reason in NoCandidateReason}))
+    assert counted() == [rejected + 1, undecided]
 
 
 @pytest.mark.parametrize(
