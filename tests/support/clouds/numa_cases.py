@@ -24,6 +24,7 @@ CORES = 4  # of a cell
 MEMORY_MB = 8
 FAST = "CUSTOM_FAST"
 CARDS = ("CUSTOM_NIC", "CUSTOM_GPU", "CUSTOM_FPGA")
+SCALES = (1, 1, 20)  # most units of a device group; devices have more in proportion
 
 
 @dataclass
@@ -202,10 +203,10 @@ def random_case(random: Random, cells: int, most_groups: int) -> NumaCase:
     guest_cells = random.randint(1, max(1, min(cells - 1, most_groups - 1)))
     device_groups = random.randint(1, most_groups - guest_cells)
     per_socket, threads = random.choice((1, 2, 4)), random.choice((1, 2))
-    fullness = random.choice((0.2, 0.5, 0.8))
+    fullness, scale = random.choice((0.2, 0.5, 0.8)), random.choice(SCALES)
     host_cells = [_host_cell(random, number, number // per_socket, threads, fullness) for number in range(cells)]
     memory = [random.randint(0, MEMORY_MB) if random.random() < fullness else 0 for _ in range(cells)]
-    devices = [device for cell in (*range(cells), None) for device in _devices(random, cell, fullness)]
+    devices = [device for cell in (*range(cells), None) for device in _devices(random, cell, fullness, scale)]
     shapes = [
         (random.randint(0, 4), random.randint(0, 2), random.randint(1, 5)) for _ in range(random.choice((1, 1, 3)))
     ]
@@ -221,7 +222,8 @@ def random_case(random: Random, cells: int, most_groups: int) -> NumaCase:
     near = {}
     for number in range(device_groups):
         required = (FAST,) if random.random() < 0.2 else ()
-        groups.append(RequestGroup(f"_pci{number}", {random.choice(cards): 1}, required=required))
+        amounts = {random.choice(cards): random.randint(1, scale)}
+        groups.append(RequestGroup(f"_pci{number}", amounts, required=required))
         near[f"_pci{number}"] = random.choice(policies)
     thread_policy = random.choice((*ThreadPolicy, ThreadPolicy.PREFER))
     guest = GuestTopology(tuple(guests), "mixed", thread_policy, near)
@@ -249,22 +251,22 @@ def planted_case(random: Random, cells: int, most_groups: int) -> NumaCase:
             case.used_memory[number] = 0
             cell = case.cells[number]
             case.cells[number] = _host_cell(random, number, cell.socket, cell.threads, 0)
+    planted: Counter[int] = Counter()  # units that the solution uses, by the device's number
     for group in case.device_groups:
-        near = [device for device in case.devices if case.is_near(device, group, frozenset(solution))]
-        fitting = [device for device in near if case.serves(device, group) and device.units < 9]
+        ((card, amount),) = group.resources.items()
+        fitting = [
+            number
+            for number, device in enumerate(case.devices)
+            if case.serves(device, group) and case.is_near(device, group, frozenset(solution))
+        ]
         if case.policy == ISOLATE or not fitting:
-            (card,) = group.resources
-            device = Device(card, random.choice(solution), 0, 0, frozenset(group.required))
-            case.devices.append(device)
-        else:
-            device = random.choice(fitting)
-        device.used = max(0, device.used - 1)
-        device.units = max(device.units, device.used + 1)
-        device.units += 10  # marks units that the solution uses
-    for device in case.devices:
-        planted, device.units = divmod(device.units, 10)
-        device.units = max(device.units, planted)
-        device.used = min(device.used, device.units - planted)
+            fitting = [len(case.devices)]
+            case.devices.append(Device(card, random.choice(solution), 0, 0, frozenset(group.required)))
+        planted[random.choice(fitting)] += amount
+    for number, units in planted.items():
+        device = case.devices[number]
+        device.units = max(device.units, units)
+        device.used = min(device.used, device.units - units)
     case.planted, case.beside = True, None
     return case
 
@@ -280,9 +282,9 @@ def _host_cell(random: Random, number: int, socket: int, threads: int, fullness:
     return HostCell(number, f"numa{number}", socket, cores, shared, threads, pinned)
 
 
-def _devices(random: Random, cell: int | None, fullness: float) -> Iterator[Device]:
+def _devices(random: Random, cell: int | None, fullness: float, scale: int) -> Iterator[Device]:
     for card, likely, most in zip(CARDS, (0.7, 0.3, 0.15), (4, 1, 2), strict=True):
         if random.random() < likely:
-            units = random.randint(1, most)
+            units = random.randint(1, most * scale)
             used = random.randint(0, units) if random.random() < fullness else 0
             yield Device(card, cell, units, used, frozenset([FAST] if random.random() < 0.3 else []))
