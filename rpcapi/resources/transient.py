@@ -32,3 +32,7 @@ def retry_seconds(error: BaseException, own_seconds: float) -> float:
     if not present.isdisjoint(HOST_REASONS):
         return own_seconds
     return 0.0 if present.isdisjoint(DECISION_REASONS) else min(SECONDS, own_seconds)
+
+
+def may_pass(error: BaseException) -> bool:
+    return retry_seconds(error, SECONDS) > 0

@@ -19,8 +19,7 @@ from scheduler_svc.nova.bus.reasons import nova_error
 
 LOG = log.getLogger(__name__)
 
-OWN_SECONDS = 20.0  # any positive number: the caller's timeout limits the retries
-PREFIX = "nova."  # prefix of method names in metrics
+PREFIX = "nova."  # prefix of the methods in metrics
 Method = Callable[..., Any]
 
 
@@ -38,7 +37,7 @@ def answers_nova(method: Method) -> Method:
         except (errors.GanttError, NovaError) as error:
             code = error.code if isinstance(error, errors.GanttError) else "no_valid_host"
             cause = error.__cause__ if isinstance(error, NovaError) and error.__cause__ else error
-            if transient.retry_seconds(cause, OWN_SECONDS):
+            if transient.may_pass(cause):
                 raise CallPostponed(_nova_failure(error)) from None
             raise _nova_failure(error) from None
         finally:

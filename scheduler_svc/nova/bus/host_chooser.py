@@ -10,6 +10,7 @@ import numpy as np
 
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.resources import transient
 from rpcapi.resources.claims import UNTYPED
 from rpcapi.resources.trees.tree import AllocationCandidate
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
@@ -114,8 +115,9 @@ class HostChooser:
             return self._choices([_Pick(names[0], list(names)) for names in candidates], alternates, None)
         try:
             return self._claim(ctxt, request, request.spec, uuids, alternates)
-        except errors.NoValidHost:
-            if request.fallback is None or not self._options.falls_back:
+        except errors.NoValidHost as error:
+            # While the refusal may pass, hosts with dedicated CPUs come first: the call is repeated instead.
+            if request.fallback is None or not self._options.falls_back or transient.may_pass(error):
                 raise
         return self._claim(ctxt, request, request.fallback, uuids, alternates)
 
