@@ -32,7 +32,12 @@ class ServiceStore(Protocol):
 
 
 class BusSuspicion:
-    """Spares silent hosts of a partition while none reports, like Kubernetes' node controller."""
+    """Judges one partition for one worker.
+
+    Like the node controller of Kubernetes when no node is ready: silent hosts are marked down only if others report,
+    and after a suspicion each host first gets its full time for a report. The same holds after this worker's start, because
+    an outage may have ended just before.
+    """
 
     def __init__(
         self,
@@ -44,11 +49,12 @@ class BusSuspicion:
         self._store = store
         self._reports_silent_s = reports_silent_s
         self._clock = clock
-        self._spares_until = -float("inf")
+        self._spares_until: float | None = None
         self._suspects = False
 
     def spares_hosts(self, dead_after_ms: int) -> bool:
-        """Return whether no host may be marked down now for being silent for ``dead_after_ms``."""
+        """Return whether hosts that are silent for ``dead_after_ms`` may not be marked down now."""
+        grace_end = self._clock() + dead_after_ms / 1000
         suspects = self._are_all_silent(dead_after_ms * SILENT_SHARE)
         if suspects and not self._suspects:
             LOG.error("No host of partition %s reports: the message bus is suspected", self._store.partition)
@@ -57,8 +63,8 @@ class BusSuspicion:
         self._suspects = suspects
         reason = f"no host of partition {self._store.partition} reports, the message bus is suspected"
         NOT_READY.labels(reason=reason).set(suspects)
-        if suspects:  # after the suspicion, each host first gets its full time to report
-            self._spares_until = self._clock() + dead_after_ms / 1000
+        if suspects or self._spares_until is None:
+            self._spares_until = grace_end
         return self._clock() < self._spares_until
 
     def _are_all_silent(self, silent_ms: float) -> bool:

@@ -24,9 +24,14 @@ class Cluster:
 
     def __init__(self, partition: StorePartition, hosts: list[str]) -> None:
         self._partition = partition
-        self._silence_ms = 0
         for host in hosts:
             add_host(partition, host, 4)
+        self.restart()
+
+    def restart(self) -> None:
+        """Start the worker again; it has received no report yet."""
+        partition = self._partition
+        self._silence_ms = 0
         suspicion = BusSuspicion(partition.store, lambda: self._silence_ms / 1000, lambda: partition.time() / 1000)
         self._reaper = Reaper(partition.store, lambda: ReapLimits(DOWN_MS, LONG_MS), suspicion.spares_hosts)
 
@@ -72,6 +77,16 @@ def test_each_host_has_its_full_time_when_the_bus_is_back(partition: StorePartit
     cluster.wait(300_000)
     cluster.wait(50_000, "h1", "h2")
     assert (cluster.up(), cluster.is_suspected()) == (HOSTS, False)
+    cluster.wait(20_000, "h1", "h2")
+    assert cluster.up() == ["h1", "h2"]
+
+
+def test_worker_that_starts_after_an_outage_gives_each_host_its_full_time(partition: StorePartition) -> None:
+    cluster = Cluster(partition, HOSTS)
+    cluster.wait(300_000)
+    cluster.restart()
+    cluster.wait(60_000, "h1", "h2")
+    assert cluster.up() == HOSTS
     cluster.wait(20_000, "h1", "h2")
     assert cluster.up() == ["h1", "h2"]
 
