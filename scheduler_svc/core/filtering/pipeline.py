@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rpcapi import errors
+from rpcapi.resources import transient
 from scheduler_svc.core import built_in
 from scheduler_svc.core.built_in import BuiltInFailed
 from scheduler_svc.core.filtering import scopes
@@ -44,14 +45,21 @@ class Survivors:
 def build(
     enabled: Iterable[str], options: FilterOptions = DEFAULTS, plugins: Sequence[Filter] = ()
 ) -> Sequence[Filter]:
-    """Return the enabled filters, built-in ones first. Raises BadConfiguration for an unknown name."""
-    available = (*pipeline(options), *plugins)
+    """Return the enabled filters in the pipeline's order, then ``plugins``, then filters with transient reasons.
+
+    ALWAYS_ENABLED cannot be disabled. Raises BadConfiguration for an unknown name.
+    """
+    available = sorted((*pipeline(options), *plugins), key=_is_transient)
     names = [host_filter.name for host_filter in available]
     selected = ALWAYS_ENABLED.union(enabled)
     unknown = selected - set(names)
     if unknown:
         raise errors.BadConfiguration(why=f"unknown filter {', '.join(sorted(unknown))}; allowed: {', '.join(names)}")
     return [host_filter for host_filter in available if host_filter.name in selected]
+
+
+def _is_transient(host_filter: Filter) -> bool:
+    return not transient.HOST_REASONS.isdisjoint(host_filter.reasons)
 
 
 def without_capacity(filters: Iterable[Filter]) -> Sequence[Filter]:

@@ -10,6 +10,7 @@ from scheduler_svc.conf import enabled as enabled_conf
 from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import compute, resources
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.records import LogEntry
 from tests.support.scheduler import hosts
 from tests.support.scheduler.hosts import node, request
@@ -55,6 +56,17 @@ def test_host_is_just_down_only_if_it_meets_all_other_conditions():
         transient.JUST_DOWN: 1,
     }
     assert run(request({"VCPU": 100}), entries=down).reasons == {"not enough VCPU": 4}
+
+
+def test_host_is_just_down_only_if_plugins_accept_it():
+    """Given a plugin that accepts only host b."""
+    plugin = Filter("Plugin", lambda view, _request: [HostPredicate("not b", view.match_names(["b/1"]))])
+    table = hosts.table(NODES)
+    table.apply(LogEntry(101, "alive", {"a": False, "b": False}))
+    with table.reading() as view:
+        filters = pipeline.build([*DEFAULT_FILTERS, plugin.name], plugins=[plugin])
+        survivors = pipeline.run(filters, view, request())
+    assert survivors.reasons == {"not enough VCPU": 1, "not b": 2, transient.JUST_DOWN: 1}
 
 
 def test_survivors_mask_and_count():
