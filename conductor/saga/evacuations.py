@@ -75,6 +75,7 @@ def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecor
         wake_ms=0,
         tries=0,
         since_ms=0,
+        refused_ms=0,
     )
 
 

@@ -111,12 +111,15 @@ def _wait_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: Exceptio
 
 
 def _retry_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: errors.NoValidHost) -> InstanceRecord:
-    """Retry while the refusal may pass. The final reason names the retry time and the earlier refusal."""
-    waited_s = _waited_ms(saga_pass, instance) / 1000
+    """Decide again later while the refusal may pass; the final reason says for how long, and what was passing."""
+    refused_ms = instance.refused_ms or saga_pass.now_ms
+    waited_s = (saga_pass.now_ms - refused_ms) / 1000
+    # Calls without an answer before the first refusal use up the timeout, but not the time of the refusal.
+    unanswered_ms = refused_ms - (instance.since_ms or refused_ms)
     refusal = summarize_error(error)
-    if waited_s < transient.retry_seconds(error, saga_pass.limits.select_timeout_ms / 1000):
-        return replace(_retry(saga_pass, instance, error), reason=f"{WAITING}{refusal}")
-    if not instance.since_ms:
+    if waited_s < transient.retry_seconds(error, (saga_pass.limits.select_timeout_ms - unanswered_ms) / 1000):
+        return replace(_retry(saga_pass, instance, error), refused_ms=refused_ms, reason=f"{WAITING}{refusal}")
+    if not instance.refused_ms:
         return _fail(instance, refusal)
     passing = (instance.reason or "").removeprefix(WAITING)
     earlier = f", before: {passing}" if passing not in ("", refusal) else ""

@@ -15,7 +15,7 @@ STOPPED = frozenset({InstanceStatus.SHUTOFF, InstanceStatus.STOPPING})
 
 def set_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> InstanceRecord:
     """Set the next step, due at once unless ``wake_ms`` is given."""
-    return replace(instance, step=step, **{"wake_ms": 0, "tries": 0, "since_ms": 0, **changes})
+    return replace(instance, step=step, **{"wake_ms": 0, "tries": 0, "since_ms": 0, "refused_ms": 0, **changes})
 
 
 def set_numbered_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> InstanceRecord:

@@ -122,6 +122,7 @@ class InstanceRecord:
         asked: Whether the build was sent again to a host that confirmed the claim but did not report in time.
         tries: Consecutive failures of ``step``.
         since_ms: Start of the current wait; 0 if not waiting.
+        refused_ms: First refusal of the current selection; 0 if none.
         certain_epoch: Epoch of this store in which the record surely names every attempt that a host may run; 0 if
             none.
         migration: Current or last migration, stored together with this record.
@@ -151,6 +152,7 @@ class InstanceRecord:
     asked: bool = False  # pylint: disable=disallowed-name  # the name under which it is stored
     tries: int = 0
     since_ms: int = 0
+    refused_ms: int = 0
     certain_epoch: int = 0
     migration: MigrationRecord | None = None
     operation: int = 0

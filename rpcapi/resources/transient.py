@@ -23,7 +23,10 @@ ERRORS = (errors.Unavailable, errors.ClaimClosed)
 
 
 def retry_seconds(error: BaseException, own_seconds: float) -> float:
-    """Return seconds since the first decision for which to retry, at most ``own_seconds``; 0 if final."""
+    """Return for how many seconds since its first refusal a request is decided again; 0 if the error is final.
+
+    ``own_seconds`` is the time of the request itself, since then.
+    """
     if isinstance(error, ERRORS):
         return own_seconds
     if not isinstance(error, errors.NoValidHost):

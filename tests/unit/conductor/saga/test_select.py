@@ -256,6 +256,28 @@ def test_request_is_decided_again_for_a_limited_time(cluster: SimulatedCluster, 
     assert len(cluster.scheduler.fail) > 80, "the pauses between decisions grow"
 
 
+def test_time_without_an_answer_does_not_count_as_time_since_the_first_refusal(cluster: SimulatedCluster) -> None:
+    (uuid,) = uuid_list(1)
+    cluster.scheduler.fail = [errors.NotReady(what="worker", why="it loads")] * 1000
+    cluster.build([uuid])
+    cluster.settle(70_000)
+    cluster.scheduler.fail = [refusal(CHANGED_MEANWHILE=1)]
+    cluster.settle()
+    assert cluster.statuses([uuid]) == ["ACTIVE"]
+    assert cluster.record(uuid).refused_ms == 0
+
+
+def test_select_timeout_includes_the_time_without_an_answer(cluster: SimulatedCluster) -> None:
+    (uuid,) = uuid_list(1)
+    cluster.scheduler.fail = [errors.NotReady(what="worker", why="it loads")] * 1000
+    cluster.build([uuid])
+    cluster.settle(70_000)
+    cluster.scheduler.fail = [refusal(JUST_DOWN=1)] * 1000
+    cluster.settle()
+    waited = re.search(r"decided again for ([0-9]+) s", cluster.reason(uuid))
+    assert waited and 80 <= int(waited[1]) <= 150
+
+
 def test_refusal_by_audited_hosts_is_final(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(13)
     cluster.build(uuids)
