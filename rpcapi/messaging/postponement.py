@@ -33,6 +33,7 @@ class DelayedJobs:
         self._due: list[tuple[float, int, Job]] = []  # heap by time
         self._numbers = itertools.count()  # tie-breaker: jobs are not comparable
         self._is_waiting = False
+        self._is_running = False  # the thread runs a job
         self._is_closed = False
 
     def add(self, job: Job, seconds: float) -> bool:
@@ -49,18 +50,23 @@ class DelayedJobs:
         return True
 
     def close(self) -> None:
-        """Run all waiting jobs now and reject later ones."""
+        """Run all waiting jobs now, and accept no more; return when the last job has ended."""
         with self._changed:
             self._is_closed = True
             jobs = [job for _, _, job in sorted(self._due)]
             self._due.clear()
-            self._changed.notify()
+            self._changed.notify_all()
         for job in jobs:
             _run(job)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_running)
 
     def _wait(self) -> None:
         while (job := self._next_due()) is not None:
             _run(job)
+            with self._changed:
+                self._is_running = False
+                self._changed.notify_all()
 
     def _next_due(self) -> Job | None:
         """Wait for the next due job; return None after ``linger_s`` without jobs, or when closed."""
@@ -73,6 +79,7 @@ class DelayedJobs:
                     continue
                 remaining = self._due[0][0] - time.monotonic()
                 if remaining <= 0:
+                    self._is_running = True
                     return heapq.heappop(self._due)[2]
                 self._changed.wait(remaining)
 

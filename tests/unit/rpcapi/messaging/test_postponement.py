@@ -50,6 +50,29 @@ def test_close_runs_what_waits_and_accepts_no_more() -> None:
     assert ran == ["early", "late"]
 
 
+def test_close_returns_after_the_job_in_progress() -> None:
+    """Given a job that is due, and not finished, when the server ends its executor after ``close``."""
+    jobs, began, may_end, steps = DelayedJobs(), threading.Event(), threading.Event(), list[str]()
+
+    def job() -> None:
+        began.set()
+        may_end.wait(30)
+        steps.append("job")
+
+    def close() -> None:
+        jobs.close()
+        steps.append("close")
+
+    jobs.add(job, 0.0)
+    assert began.wait(30)
+    closing = threading.Thread(target=close)
+    closing.start()
+    closing.join(0.2)
+    may_end.set()
+    closing.join(30)
+    assert steps == ["job", "close"]
+
+
 class Endpoint:
     """An endpoint whose method ``decide`` is refused ``refusals`` times."""
 
