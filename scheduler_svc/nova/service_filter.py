@@ -54,7 +54,8 @@ def _cell_predicates(view: View, request: SchedulingRequest) -> Iterator[HostPre
     else:
         yield HostPredicate(REASON_CELL, _is(view, "cell_disabled", 0))
     for cell in request.decision.unread_cells:
-        yield HostPredicate(REASON_UNREAD_CELL, ~view.state_is(compute_node.NAMESPACE, compute_node.CELL, cell))
+        if cell not in request.decision.just_unread_cells:
+            yield HostPredicate(REASON_UNREAD_CELL, _outside(view, cell))
 
 
 def _service_predicates(view: View, scope: FilterScope) -> Iterator[HostPredicate]:
@@ -69,9 +70,18 @@ def _service_predicates(view: View, scope: FilterScope) -> Iterator[HostPredicat
 
 
 def waiting_predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Reject hosts that just went down. Runs last, because callers wait for the rejected hosts."""
-    if request.service == COMPUTE and request.scope is FilterScope.ALL:
+    """Reject hosts that have just gone down, or whose state is just too old; last, because callers wait for them."""
+    if request.service != COMPUTE:
+        return
+    if request.scope is FilterScope.ALL:
         yield HostPredicate(transient.COMPUTE_JUST_DOWN, _is(view, "up", 1))
+    if request.scope is not FilterScope.PLACEMENT:
+        for cell in request.decision.just_unread_cells:
+            yield HostPredicate(transient.CELL_JUST_OLD, _outside(view, cell))
+
+
+def _outside(view: View, cell: str) -> Column:
+    return ~view.state_is(compute_node.NAMESPACE, compute_node.CELL, cell)
 
 
 def _is(view: View, key: str, value: int) -> Column:
@@ -99,7 +109,7 @@ FILTER = Filter(
 WAITING = Filter(
     NAME,
     waiting_predicates,
-    {compute_node.NAMESPACE: frozenset({"up"})},
-    reasons=(transient.COMPUTE_JUST_DOWN,),
+    {compute_node.NAMESPACE: frozenset({"up", compute_node.CELL})},
+    reasons=(transient.COMPUTE_JUST_DOWN, transient.CELL_JUST_OLD),
     in_every_scope=True,
 )

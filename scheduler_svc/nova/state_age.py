@@ -5,7 +5,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from rpcapi import errors
+from rpcapi.resources import transient
 from scheduler_svc import metrics
 from scheduler_svc.core.request import COMPUTE, SchedulingRequest
 from scheduler_svc.core.table.view import View
@@ -41,7 +44,7 @@ class NovaStateAge:
     def check(self, view: View, request: SchedulingRequest, now_ms: float) -> SchedulingRequest:
         """Note the age of an old state of Nova in the request, and cells unread for too long.
 
-        Raises NoValidHost if the state is older than ``refused_s``.
+        Raises NoValidHost if the state is older than ``refused_s``, for the first minute with a transient reason.
         """
         if request.service != COMPUTE:
             return request
@@ -50,16 +53,24 @@ class NovaStateAge:
             raise errors.NoValidHost(reason="Nova's databases were never read: start gantt-nova-bridge", reasons={})
         age_s = _age_s(now_ms, bridge["read_ms"])
         if age_s > self._refused_s:
-            raise errors.NoValidHost(reason=f"Nova's databases were last read {age_s:.0f} s ago", reasons={})
-        unread = tuple(
-            uuid
+            reasons = (
+                {transient.NOVA_JUST_OLD: int(np.count_nonzero(view.present))} if self._just_refused(age_s) else {}
+            )
+            raise errors.NoValidHost(reason=f"Nova's databases were last read {age_s:.0f} s ago", reasons=reasons)
+        unread_s = {
+            uuid: _age_s(now_ms, cell["unread_since_ms"])
             for uuid, cell in bridge["cells"].items()
-            if "unread_since_ms" in cell and _age_s(now_ms, cell["unread_since_ms"]) > self._refused_s
-        )
+            if "unread_since_ms" in cell
+        }
+        unread = tuple(uuid for uuid, seconds in unread_s.items() if seconds > self._refused_s)
+        just_unread = tuple(uuid for uuid in unread if self._just_refused(unread_s[uuid]))
         noted_s = round(age_s, 1) if age_s > self._noted_s else 0.0
         if not unread and not noted_s:
             return request
-        return request.with_decision(unread_cells=unread, host_state_age_s=noted_s)
+        return request.with_decision(unread_cells=unread, just_unread_cells=just_unread, host_state_age_s=noted_s)
+
+    def _just_refused(self, age_s: float) -> bool:
+        return age_s <= self._refused_s + transient.SECONDS
 
     def measure(self, view: View, now_ms: float) -> None:
         bridge = self._bridge_document(view)

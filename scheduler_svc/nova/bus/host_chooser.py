@@ -83,7 +83,10 @@ class HostChooser:
         except errors.UnknownHost:
             raise exceptions.no_such_host(request.destination.host, request.destination.node) from None
         except errors.NoValidHost as error:
-            if not error.reasons or request.is_rebuild or self._has_candidates(ctxt, request):
+            # Hosts with a transient reason meet all other conditions, those of Placement too.
+            if not error.reasons or request.is_rebuild or transient.may_pass(error):
+                raise
+            if self._has_candidates(ctxt, request):
                 raise
             raise exceptions.NoValidHost(reason=exceptions.NO_CANDIDATES) from error
 

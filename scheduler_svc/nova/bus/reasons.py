@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 
 from rpcapi import errors
+from rpcapi.resources import transient
 from scheduler_svc.core.prefilters import tenant_aggregates
 from scheduler_svc.nova.bus import exceptions
 from scheduler_svc.scheduling.refusals import NO_HOSTS
@@ -25,7 +26,7 @@ def nova_error(error: errors.GanttError) -> exceptions.NovaError:
 
 
 def _no_valid_host(reason: str, reasons: Mapping[str, int]) -> str:
-    if reasons:
+    if reasons and transient.NOVA_JUST_OLD not in reasons:
         return exceptions.NOT_ENOUGH_HOSTS
     if reason == NO_HOSTS:
         return exceptions.NO_CANDIDATES

@@ -6,9 +6,11 @@ import dataclasses
 import pytest
 
 from rpcapi import context, errors
+from rpcapi.resources import transient
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.nova import service_filter
+from scheduler_svc.nova.bus.reasons import nova_error
 from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import SelectionCall
@@ -83,7 +85,30 @@ def test_requests_are_refused_before_the_first_reading():
         check(Clocks(), table_of(None))
 
 
-@pytest.mark.parametrize(("seconds", "rejected"), [(300, 0), (301, 1)])
+@pytest.mark.parametrize(("seconds", "is_transient"), [(301, True), (360, True), (361, False)])
+def test_refusal_by_an_old_state_may_pass_for_a_minute(seconds, is_transient):
+    clocks = Clocks()
+    clocks.seconds = seconds
+    with pytest.raises(errors.NoValidHost, match=f"were last read {seconds} s ago") as refusal:
+        check(clocks, table_of(bridge_document()))
+    assert transient.may_pass(refusal.value) is is_transient
+    assert f"last read {seconds} s ago" in str(nova_error(refusal.value))
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_cell_is_just_too_old_only_if_its_host_meets_all_other_conditions(enough):
+    clocks = Clocks()
+    clocks.seconds = 301
+    document = bridge_document(c2={"unread_since_ms": START_MS}) | {"read_ms": START_MS + 301_000}
+    table = table_of(document)
+    checked = check(clocks, table, resources={"VCPU": 1 if enough else 10_000})
+    filters = [service_filter.FILTER, *pipeline.build(["ResourcesFilter"]), service_filter.WAITING]
+    with table.reading() as view:
+        survivors = pipeline.run(filters, view, checked)
+    assert survivors.reasons == ({transient.CELL_JUST_OLD: 1} if enough else {"not enough VCPU": 2})
+
+
+@pytest.mark.parametrize(("seconds", "rejected"), [(300, 0), (301, 1), (361, 1)])
 def test_hosts_of_a_cell_that_is_not_read_are_rejected_after_the_patience(seconds, rejected):
     clocks = Clocks()
     clocks.seconds = seconds
@@ -91,8 +116,9 @@ def test_hosts_of_a_cell_that_is_not_read_are_rejected_after_the_patience(second
     table = table_of(document)
     checked = check(clocks, table)
     with table.reading() as view:
-        survivors = pipeline.run([service_filter.FILTER, *pipeline.build([])], view, checked)
-    expected = {service_filter.REASON_UNREAD_CELL: 1} if rejected else {}
+        survivors = pipeline.run([service_filter.FILTER, *pipeline.build([]), service_filter.WAITING], view, checked)
+    reason = service_filter.REASON_UNREAD_CELL if seconds > 360 else transient.CELL_JUST_OLD
+    expected = {reason: 1} if rejected else {}
     assert (survivors.count, survivors.reasons) == (2 - rejected, expected)
 
 
