@@ -101,7 +101,8 @@ OPTS: list[cfg.Opt] = [
         min=1.0,
         max=86400.0,
         mutable=True,
-        help="Seconds without a report after which a service is down and its hosts accept no instances.",
+        help="Seconds without a report after which a service is down and its hosts accept no instances. At least "
+        "three times [compute] report_interval: if no host reports for half of this time, the bus is suspected.",
     ),
     cfg.FloatOpt(
         "tombstone_ttl",

@@ -35,8 +35,8 @@ class BusSuspicion:
     """Judges one partition for one worker.
 
     Like the node controller of Kubernetes when no node is ready: silent hosts are marked down only if others report,
-    and after a suspicion each host first gets its full time for a report. The same holds after this worker's start, because
-    an outage may have ended just before.
+    and after a suspicion each host first gets its full time for a report. The same holds after this worker's start,
+    because an outage may have ended just before.
     """
 
     def __init__(
@@ -51,10 +51,10 @@ class BusSuspicion:
         self._clock = clock
         self._spares_until: float | None = None
         self._suspects = False
+        self._extends_grace = False
 
     def spares_hosts(self, dead_after_ms: int) -> bool:
         """Return whether hosts that are silent for ``dead_after_ms`` may not be marked down now."""
-        grace_end = self._clock() + dead_after_ms / 1000
         suspects = self._are_all_silent(dead_after_ms * SILENT_SHARE)
         if suspects and not self._suspects:
             LOG.error("No host of partition %s reports: the message bus is suspected", self._store.partition)
@@ -63,9 +63,14 @@ class BusSuspicion:
         self._suspects = suspects
         reason = f"no host of partition {self._store.partition} reports, the message bus is suspected"
         NOT_READY.labels(reason=reason).set(suspects)
-        if suspects or self._spares_until is None:
-            self._spares_until = grace_end
-        return self._clock() < self._spares_until
+        now = self._clock()
+        # A silence that begins and ends within the grace extends it no further: otherwise the pauses between reports of
+        # hosts that report too rarely would keep lost hosts up for ever.
+        is_over = self._spares_until is None or now >= self._spares_until
+        self._extends_grace = suspects and (self._extends_grace or is_over)
+        if self._spares_until is None or self._extends_grace:
+            self._spares_until = now + dead_after_ms / 1000
+        return suspects or now < self._spares_until
 
     def _are_all_silent(self, silent_ms: float) -> bool:
         if 1000 * self._reports_silent_s() < silent_ms:

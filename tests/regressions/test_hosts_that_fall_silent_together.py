@@ -97,6 +97,26 @@ def test_silent_host_is_down_while_others_report(partition: StorePartition) -> N
     assert (cluster.up(), cluster.is_suspected()) == (["h4"], False)
 
 
+def test_pauses_between_rare_reports_keep_no_lost_host_up(partition: StorePartition) -> None:
+    """Given hosts that report every 40 s, though they are down after 60 s, and one that is lost."""
+    cluster = Cluster(partition, HOSTS)
+    for _ in range(10):
+        cluster.wait(30_000)
+        cluster.wait(10_000, "h1", "h2", "h3")
+    assert cluster.up() == ["h1", "h2", "h3"]
+
+
+def test_outage_that_begins_within_the_time_after_another_is_suspected_too(partition: StorePartition) -> None:
+    cluster = Cluster(partition, HOSTS)
+    cluster.wait(300_000)
+    cluster.wait(20_000, *HOSTS)
+    cluster.wait(300_000)
+    cluster.wait(50_000, "h1", "h2")
+    assert cluster.up() == HOSTS
+    cluster.wait(20_000, "h1", "h2")
+    assert cluster.up() == ["h1", "h2"]
+
+
 def test_worker_that_hears_nothing_itself_asks_the_store(partition: StorePartition) -> None:
     """Given hosts whose reports go to other workers."""
     cluster = Cluster(partition, HOSTS)
