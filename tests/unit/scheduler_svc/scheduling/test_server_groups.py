@@ -198,16 +198,16 @@ def test_limit_of_groups_counts_created_ones_only(cells: Cells, limit: int) -> N
 
 
 def test_parallel_creations_do_not_pass_the_limit(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = cells.of_worker("east", 1), cells.of_worker("west", 1)
-    put = one._put
+    east, west = cells.of_worker("east", 1), cells.of_worker("west", 1)
+    put = east._put
 
     def put_late(*arguments: Any) -> Any:
-        other.create(group(1))
+        west.create(group(1))
         return put(*arguments)
 
-    monkeypatch.setattr(one, "_put", put_late)
+    monkeypatch.setattr(east, "_put", put_late)
     with pytest.raises(errors.QuotaExceeded):
-        one.create(group(0))
+        east.create(group(0))
     assert cells.ids() == [IDS[1]]
 
 
@@ -240,7 +240,7 @@ def test_claim_beside_a_deletion_keeps_the_group(cells: Cells, monkeypatch: pyte
     assert cells.groups.get(IDS[0], OWNER).values_set() == recorded.values_set()
 
 
-def test_silent_partition_is_not_asked_again(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_partition_gets_no_further_calls(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     for partition in cells.groups._partitions:
         partition.presence.record_failure()
         monkeypatch.setattr(partition.store, "find_state", pytest.fail)
