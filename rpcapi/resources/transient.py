@@ -3,7 +3,7 @@
 
 A transient reason counts only hosts that meet all other conditions. A request with one of them is decided again within
 its own time; any other refusal is final. An undecided search for allocations is not in the list: the decision itself
-searches once more, with a larger budget, and its refusal is final.
+searches again with a larger budget, and its refusal is final.
 """
 
 from rpcapi import errors
