@@ -28,7 +28,7 @@ class SymmetryBreaker:
         self._uses = [0] * len(paths)
 
     @functools.cached_property
-    def classes(self) -> list[int]:
+    def _classes(self) -> list[int]:
         return _number_equivalence_classes(*self._search, self._parents)
 
     def mark_used(self, number: int) -> None:
@@ -53,13 +53,13 @@ class SymmetryBreaker:
 
     def swap_key(self, number: int) -> tuple[int, ...]:
         """Return a key that is equal for sibling leaves that differ at most in their current use."""
-        return (number,) if number in self._parents else (self._parents[number], self.classes[number])
+        return (number,) if number in self._parents else (self._parents[number], self._classes[number])
 
     def _key(self, number: int) -> tuple[int, ...]:
         path = self._paths[number]
         for depth, ancestor in enumerate(path):
             if not self._uses[ancestor]:
-                return (path[depth - 1] if depth else -1, *(self.classes[descendant] for descendant in path[depth:]))
+                return (path[depth - 1] if depth else -1, *(self._classes[descendant] for descendant in path[depth:]))
         return (number,)
 
 
