@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi.resources import query
-from rpcapi.validation.instances import canonical_uuid, is_uuid
+from rpcapi.validation.instances import canonical_uuid, is_uuid_like
 from rpcapi.validation.rules import anything, limited, list_of, mapping, text
 from rpcapi.validation.text import abbreviate, invalid_spec
 
@@ -56,7 +56,7 @@ def named_instances(hints: Mapping[str, Any]) -> set[str]:
 
 
 def _check_instance(path: str, value: Any) -> None:
-    if not isinstance(value, str) or not is_uuid(canonical_uuid(value)):
+    if not is_uuid_like(value):
         raise invalid_spec(f"{path} must be the uuid of an instance, not {abbreviate(value)}")
 
 

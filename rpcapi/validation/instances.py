@@ -27,6 +27,11 @@ def is_uuid(text: Any) -> bool:
     return isinstance(text, str) and CANONICAL_UUID.fullmatch(text) is not None
 
 
+def is_uuid_like(text: Any) -> bool:
+    """Whether ``text`` is a uuid in any spelling, as read by ``canonical_uuid``."""
+    return isinstance(text, str) and ANY_UUID.fullmatch(text) is not None
+
+
 def canonical_uuid(text: str) -> str:
     """Return a uuid in any spelling (capitals, without hyphens, in braces) as a canonical uuid; other text as it is."""
     match = ANY_UUID.fullmatch(text)
@@ -63,7 +68,7 @@ def check_names(names: Any, count: int) -> None:
 def check_name(name: Any) -> None:
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         why = f"it must be text of 1 to {MAX_NAME} printable characters"
-    elif is_uuid(canonical_uuid(name)):
+    elif is_uuid_like(name):
         why = "a uuid would be ambiguous"
     else:
         return

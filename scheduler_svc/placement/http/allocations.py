@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rpcapi.validation.instances import canonical_uuid, is_uuid
+from rpcapi.validation.instances import canonical_uuid, is_uuid_like
 from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.records import Claim
 from scheduler_svc.placement.http.messages import Request, Response, json_response
@@ -41,7 +41,7 @@ def show_provider(model: PlacementModel, request: Request, uuid: str) -> Respons
 
 def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
     """Replace a consumer's allocations, which may be empty since 1.28."""
-    if not is_uuid(canonical_uuid(consumer)):
+    if not is_uuid_like(consumer):
         raise bad_request(f"Malformed consumer_uuid: {consumer:.100}")
     body = request.json(of_version(schemas.REPLACE, request.version))
     if request.version <= LIST_UNTIL:
@@ -69,8 +69,7 @@ def delete(model: PlacementModel, _request: Request, consumer: str) -> Response:
 
 
 def _find(model: PlacementModel, consumer: str) -> Claim | None:
-    uuid = canonical_uuid(consumer)
-    return model.consumers.find(uuid) if is_uuid(uuid) else None
+    return model.consumers.find(canonical_uuid(consumer)) if is_uuid_like(consumer) else None
 
 
 def _document(model: PlacementModel, claim: Claim, request: Request) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
-from rpcapi.validation.instances import canonical_uuid, is_uuid
+from rpcapi.validation.instances import canonical_uuid, is_uuid_like
 from scheduler_svc.placement.http import query_parameters
 from scheduler_svc.placement.http.candidate_summaries import TREES_SINCE
 from scheduler_svc.placement.http.messages import Request
@@ -58,10 +58,9 @@ def _in_tree(request: Request, suffix: str) -> str | None:
     value = request.parameter(f"in_tree{suffix}")
     if value is None:
         return None
-    uuid = canonical_uuid(value.strip())
-    if not is_uuid(uuid):
+    if not is_uuid_like(value.strip()):
         raise bad_request(f"{INVALID}Expected 'in_tree' parameter to be a format of uuid. Got: {value}")
-    return uuid
+    return canonical_uuid(value.strip())
 
 
 def _root_traits(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -4,7 +4,7 @@
 import re
 
 from rpcapi.resources.groups import RequestGroup
-from rpcapi.validation.instances import canonical_uuid, is_uuid
+from rpcapi.validation.instances import canonical_uuid, is_uuid_like
 from scheduler_svc.placement.http.messages import Request
 from scheduler_svc.placement.model.problems import bad_request
 
@@ -133,6 +133,6 @@ def _aggregates(value: str) -> tuple[set[str], bool]:
     else:
         alternatives = {names}
     for name in alternatives:
-        if not is_uuid(canonical_uuid(name)):
+        if not is_uuid_like(name):
             raise bad_request(f"{INVALID}Expected 'member_of' parameter to contain valid UUID(s). Got: {name}")
     return set(map(canonical_uuid, alternatives)), is_forbidden
