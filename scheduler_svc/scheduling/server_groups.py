@@ -139,6 +139,8 @@ class ServerGroups:
                 version, document = store.find_state(SERVER_GROUP, name)
             if document:
                 return store, version, document
+        for partition in ranked:
+            _check_unforgotten(partition)
         return ranked[0].store, 0, {}
 
     def _ranked(self, group_id: str) -> list[OpenPartition]:
@@ -203,6 +205,16 @@ def _answering(partition: OpenPartition) -> Iterator[Store]:
     except errors.StoreUnavailable:
         partition.presence.record_failure()
         raise
+
+
+def _check_unforgotten(partition: OpenPartition) -> None:
+    """Raise StoreUnavailable if the store began an epoch whose lost documents this worker has not yet repeated."""
+    replica_epoch = partition.replica.log_position.epoch
+    with _answering(partition) as store:
+        epoch, _began = store.check_identity()
+    if 0 < replica_epoch != epoch:
+        why = f"partition {partition.name!r} is being restored after a failover, and may have had the server group"
+        raise errors.StoreUnavailable(why=why)
 
 
 def _documents(partition: OpenPartition, marker: str | None) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -35,6 +35,14 @@ class Cells:
             partition.presence.record_answer()
         return ServerGroups(partitions, lambda: limit, lambda: self.now_ms)
 
+    def of_loaded_worker(self) -> tuple[ServerGroups, list[Replica]]:
+        stores = [partition.store for partition in self.partitions.values()]
+        replicas = [Replica(store) for store in stores]
+        for replica in replicas:
+            replica.load()
+        opened = [OpenPartition(*pair) for pair in zip(stores, replicas, strict=True)]
+        return ServerGroups(OpenPartitions(opened, "east"), lambda: 3, lambda: self.now_ms), replicas
+
     def ids(self) -> list[str]:
         return [group.id for group in self.groups.page(None, None, 1000)[0]]
 
@@ -246,3 +254,22 @@ def test_silent_partition_gets_no_further_calls(cells: Cells, monkeypatch: pytes
         monkeypatch.setattr(partition.store, "find_state", pytest.fail)
     with pytest.raises(errors.StoreUnavailable, match="does not answer"):
         cells.groups.get(IDS[0], OWNER)
+
+
+@pytest.mark.parametrize("creates", [True, False])
+def test_forgotten_group_is_unavailable_until_a_worker_has_repeated_it(cells: Cells, creates: bool) -> None:
+    marks = {name: partition.mark() for name, partition in cells.partitions.items()}
+    recorded = cells.groups.create(group(policy="anti-affinity"))
+    groups, replicas = cells.of_loaded_worker()
+    for name, partition in cells.partitions.items():
+        partition.forget_since(marks[name])
+    for values in ({}, {"group_policy": "affinity"}):
+        with pytest.raises(errors.StoreUnavailable, match="restored after a failover"):
+            groups.complete(spec(**values), OWNER, creates=creates)
+    with pytest.raises(errors.StoreUnavailable, match="restored after a failover"):
+        groups.get(recorded.id, OWNER)
+    for replica in replicas:
+        replica.load()
+    assert groups.get(recorded.id, OWNER).name == "web"
+    with pytest.raises(errors.GroupContradicted):
+        groups.complete(spec(group_policy="affinity"), OWNER, creates=creates)
