@@ -121,14 +121,20 @@ def _oversold_guests(state: FinalState) -> Iterator[Violation]:
 
 
 def _broken_groups(state: FinalState) -> Iterator[Violation]:
-    """Yield affinity groups on several nodes, and anti-affinity groups with too many members on one node."""
+    """Yield affinity groups on several nodes, and anti-affinity groups with too many members on one node.
+
+    The source of a move has left its affinity group; on its destination's node it is the same member.
+    """
     groups: dict[str, list[StoredClaim]] = defaultdict(list)
     for partition in state.partitions:
         for claim in partition.claims:
-            if claim.group is not None and claim.state != "unverified":
+            if claim.group is None or claim.state == "unverified":
+                continue
+            if claim.group.policy != "affinity" or claim.source_of is None:
                 groups[claim.group.id].append(claim)
-    for group_id, members in groups.items():
-        group, counts = members[0].group, Counter(claim.host for claim in members)
+    for group_id, claims in groups.items():
+        group = claims[0].group
+        counts = Counter(host for host, _instance in {(claim.host, claim.consumer) for claim in claims})
         is_split = group is not None and group.policy == "affinity" and len(counts) > 1
         is_crowded = group is not None and group.policy == "anti-affinity" and max(counts.values()) > group.max_per_host
         if is_split or is_crowded:

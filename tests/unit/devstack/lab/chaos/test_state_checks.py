@@ -133,3 +133,19 @@ def test_anti_affinity_group_with_too_many_members_on_a_node() -> None:
     assert kinds.count(ViolationKind.GROUP) == 1
     two = check_state(FinalState(partitions=[StoredPartition("p", 1, 0, claims[:2])]))
     assert ViolationKind.GROUP not in {violation.kind for violation in two}
+
+
+@pytest.mark.parametrize("policy", ["affinity", "anti-affinity"])
+def test_member_that_moves_breaks_no_group(policy: str) -> None:
+    group = StoredGroup("g", policy)
+    other = "h2/node0" if policy == "affinity" else "h1/node0"
+    claims = [claim(group=group, source_of="migration"), claim(host=other, attempt=2, group=group)]
+    violations = check_state(FinalState(partitions=[StoredPartition("p", 1, 0, claims)]))
+    assert ViolationKind.GROUP not in {violation.kind for violation in violations}
+
+
+def test_source_of_a_move_counts_for_anti_affinity() -> None:
+    group = StoredGroup("g", "anti-affinity")
+    claims = [claim(group=group, source_of="migration"), claim("other", group=group)]
+    violations = check_state(FinalState(partitions=[StoredPartition("p", 1, 0, claims)]))
+    assert ViolationKind.GROUP in {violation.kind for violation in violations}
