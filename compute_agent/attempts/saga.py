@@ -4,6 +4,7 @@
 The journal is the only durable state: a start after a crash, a retry and the first run are the same pass.
 """
 
+import random
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
@@ -21,7 +22,9 @@ from rpcapi.resources.claims import MAX_INSTANCES, Answer
 
 LOG = log.getLogger(__name__)
 
-REMIND_MS = 300_000  # interval of repeated reports about guests that a message changed
+# Intervals of repeated reports: about guests that a message changed, and about all others
+REMIND_MS = 300_000
+REMIND_ALL_MS = 6 * 3600 * 1000
 
 
 class AttemptSaga:
@@ -60,22 +63,24 @@ class AttemptSaga:
         return self._unfinished, boot_ms
 
     def remind(self) -> bool:
-        """Report guests again every REMIND_MS after a message changed them; return whether any is due.
+        """Report guests again: every REMIND_MS after a message changed them, otherwise every REMIND_ALL_MS.
 
-        A store may have lost the previous report.
+        A store may have lost the previous report, or the deletion of an instance whose claim an audit then restored.
+        Returns whether any report is due.
         """
         now_ms = self._journal.clock()
-        changed = [
-            attempt
-            for stage in (Stage.STOPPED, Stage.SPAWNED)
-            for attempt in self._journal.at(stage)
-            if attempt.transition
-        ]
-        reported_ms = {attempt.ref: self._reminded_ms.get(attempt.ref, attempt.at_ms) for attempt in changed}
-        due = [ref for ref, last_ms in reported_ms.items() if not 0 <= now_ms - last_ms < REMIND_MS]
+        reminded_ms, due = {}, []
+        for attempt in (*self._journal.at(Stage.STOPPED), *self._journal.at(Stage.SPAWNED)):
+            # Unchanged guests begin at a random time, so that agents that started together do not report together.
+            first_ms = attempt.at_ms if attempt.transition else now_ms - random.randrange(REMIND_ALL_MS)
+            last_ms = self._reminded_ms.get(attempt.ref, first_ms)
+            if 0 <= now_ms - last_ms < (REMIND_MS if attempt.transition else REMIND_ALL_MS):
+                reminded_ms[attempt.ref] = last_ms
+            else:
+                due.append(attempt.ref)
         for ref in due:
             self._journal.report_again(ref)
-        self._reminded_ms = reported_ms | dict.fromkeys(due, now_ms)
+        self._reminded_ms = reminded_ms | dict.fromkeys(due, now_ms)
         return bool(due)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:

@@ -16,7 +16,7 @@ from compute_agent.attempt import AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts import builder
 from compute_agent.attempts.calls import ServiceCalls
 from compute_agent.attempts.copies import advance
-from compute_agent.attempts.saga import REMIND_MS, AttemptSaga
+from compute_agent.attempts.saga import REMIND_ALL_MS, AttemptSaga
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import HostIdentity
 from compute_agent.simulator.hypervisor import SpawnFailed
@@ -121,10 +121,10 @@ class SteppedAgent:
         self.saga._call_in_batches([self.attempt(number)], self.saga._send_report)
 
     def remind(self, number: int) -> None:
-        """Let the time pass after which it reports that it has stopped a guest for a move."""
+        """Let the time pass after which it reports a guest again."""
         now_ms = self._cluster.now_ms
         reported_ms = {attempt.ref: now_ms for attempt in self.manager.journal.all()}
-        self.saga._reminded_ms = reported_ms | {self.attempt(number).ref: now_ms - REMIND_MS}
+        self.saga._reminded_ms = reported_ms | {self.attempt(number).ref: now_ms - REMIND_ALL_MS}
         self.saga.remind()
 
     def audit(self) -> None:

@@ -128,9 +128,10 @@ def expects_stopped(record: Record, attempt: int) -> bool:
 
 
 def is_surprise(record: Record, attempt: Attempt) -> bool:
-    """Return whether the reminder of a guest may change the record; hosts remind of all that followed messages."""
+    """Return whether the reminder of a guest may change the record or end the guest; hosts remind of all guests."""
     follows_lost = record.step == "done" and attempt.transition > record.transition_number
-    return follows_lost or (attempt.held_for and not expects_stopped(record, attempt.number))
+    is_stopped = attempt.held_for and not expects_stopped(record, attempt.number)
+    return record.status == "DELETED" or follows_lost or is_stopped
 
 
 def _start_again(record: Record, report: Report) -> Record:

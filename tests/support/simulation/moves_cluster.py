@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from compute_agent.attempts.saga import REMIND_MS
+from compute_agent.attempts.saga import REMIND_ALL_MS
 from compute_agent.host_identity import HostIdentity
 from conductor.reconciliation import vouching
 from conductor.requests import moves
@@ -537,7 +537,7 @@ class MovesCluster(LiveCluster):
             self.fail(host, None)
             self.hosts.start(host)
         for _ in range(3):
-            self.now_ms += REMIND_MS
+            self.now_ms += REMIND_ALL_MS
             for host in order:
                 self.hosts.audit(host)
                 self.hosts.remind(host)

@@ -2,11 +2,14 @@
 """The saga of attempts: confirm, spawn, end of the claim and report, during outages of other services."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rpcapi.resources.claims import MAX_INSTANCES
+from compute_agent.attempts.saga import REMIND_ALL_MS, REMIND_MS
+from rpcapi.objects.transition import STOP
+from rpcapi.resources.claims import MAX_INSTANCES, ClaimRole
 from tests.support.agent.rig import AgentRig, ScriptedProfile
 
 
@@ -34,6 +37,36 @@ def test_guest_is_reported_after_it_has_booted(rig: AgentRig) -> None:
 
     assert rig.clock.now - begun == 1000
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
+
+
+@pytest.mark.parametrize("starts_off", [False, True])
+def test_guest_is_reported_again_within_hours(rig: AgentRig, starts_off: bool) -> None:
+    # An audit may have restored the claim of an instance that was deleted: only a report ends its guest
+    rig.build(replace(rig.intent("a"), starts_off=starts_off))
+    rig.queue.settle()
+    outcome = "stopped" if starts_off else "active"
+    rig.host.remind()
+    rig.queue.settle()
+    assert rig.conductor.outcomes == {("a", 1): [outcome]}
+
+    for _ in range(2):
+        rig.clock.now += REMIND_ALL_MS
+        rig.host.remind()
+        rig.queue.settle()
+    assert rig.conductor.outcomes == {("a", 1): [outcome] * 3}
+
+
+def test_guest_that_a_message_changed_is_reported_again_within_minutes(rig: AgentRig) -> None:
+    rig.build(rig.intent("a"), rig.intent("b"))
+    rig.queue.settle()
+    rig.change(("a", 1), STOP, ClaimRole.ONLY, 2)
+    rig.queue.settle()
+    for _ in range(2):
+        rig.clock.now += REMIND_MS
+        rig.host.remind()
+        rig.queue.settle()
+    assert rig.conductor.outcomes[("a", 1)] == ["active", "stopped", "stopped", "stopped"]
+    assert len(rig.conductor.outcomes[("b", 1)]) <= 2
 
 
 def test_message_needs_one_confirm_and_two_durable_writes_for_any_number_of_instances(rig: AgentRig) -> None:
