@@ -13,7 +13,7 @@ from rpcapi.admin import boot_options, waiting
 from rpcapi.admin.argument import Argument
 from rpcapi.cli import progress, server
 from rpcapi.cli.command import CommandOutput, Lister
-from rpcapi.cli.server_names import number_names
+from rpcapi.cli.server import number_names
 from rpcapi.validation.instances import canonical_uuid
 
 

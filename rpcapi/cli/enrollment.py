@@ -12,8 +12,7 @@ from rpcapi.access.rabbit_management import BrokerAdministration
 from rpcapi.admin import host_changes
 from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import Command, CommandFailed
-from rpcapi.cli.host_control import HOST, EndHostCommand
-from rpcapi.cli.service_host import parse_service_host
+from rpcapi.cli.host_control import HOST, EndHostCommand, parse_service_host
 
 BROKER_FILE = "GANTT_BROKER_FILE"
 _BROKER = Argument(

@@ -9,9 +9,18 @@ from rpcapi import errors
 from rpcapi.admin import host_changes
 from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import Command, CommandFailed
-from rpcapi.cli.service_host import parse_service_host
+from rpcapi.resources import names
 
 HOST = Argument("host", help="The service host, with all its nodes.")
+
+
+def parse_service_host(text: str, action: str) -> str:
+    """Return the canonical name of a service host; raises CommandFailed for a node."""
+    name = names.canonical(text)
+    host = names.host_of(name)
+    if name != host:
+        raise CommandFailed(f"{name} is a node; only a service host with all its nodes can be {action}: {host}")
+    return host
 
 
 class _SetEnabled(Command):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from rpcapi.admin.argument import Argument
 from rpcapi.admin.migrations import CopyProgress, read_progress
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, attempts_cell, attributes, timestamp_cell
-from rpcapi.cli.server_names import resolve_uuids
+from rpcapi.cli.server import resolve_uuids
 from rpcapi.validation.instances import canonical_uuid
 
 COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "progress", "reason", "updated")

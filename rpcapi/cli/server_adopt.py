@@ -8,7 +8,7 @@ from rpcapi.admin import waiting
 from rpcapi.admin.argument import Argument
 from rpcapi.cli import progress
 from rpcapi.cli.command import Command, CommandFailed
-from rpcapi.cli.service_host import parse_service_host
+from rpcapi.cli.host_control import parse_service_host
 from rpcapi.validation.instances import canonical_uuid
 
 

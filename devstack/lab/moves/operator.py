@@ -12,8 +12,7 @@ from rpcapi.admin.session import Session
 from rpcapi.cli.audit import AuditCluster
 from rpcapi.cli.command import CommandFailed, machine_value
 from rpcapi.cli.host_control import FenceHost
-from rpcapi.cli.host_drain import DrainHost
-from rpcapi.cli.host_evacuate import EvacuateHost
+from rpcapi.cli.host_moves import DrainHost, EvacuateHost
 
 POLL_SECONDS = 0.5
 FENCE_SECONDS = AUDIT_SECONDS = 180.0

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands for flavors and images stored in the cluster."""
+"""``gantt flavor`` and ``gantt image``: what servers can boot from."""
 
 import abc
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, ClassVar, TextIO
 
 from rpcapi import errors
 from rpcapi.admin.argument import Argument, parse_pair, repeatable
 from rpcapi.admin.state_write import WRITER, get_version, update_document, write_document
-from rpcapi.cli.command import Command, CommandFailed, CommandOutput, Lister, SessionCommand, ShowOne
+from rpcapi.cli.command import Command, CommandFailed, CommandOutput, Lister, SessionCommand, ShowOne, fields_cell
 from rpcapi.spec_builder import catalog_documents, openstack_json
-from rpcapi.spec_builder.catalog_documents import document_name
+from rpcapi.spec_builder.catalog_documents import document_name, find_sources, image_document
+from rpcapi.spec_builder.flavors import Flavor
+from rpcapi.spec_builder.images import Image
+from rpcapi.validation import documents
 
 MAX_FILE_BYTES = 16 << 20
 
@@ -168,3 +172,107 @@ def _parse(file: TextIO) -> Any:
         return json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise CommandFailed(f"{file.name} cannot be read as JSON: {error}") from error
+
+
+class _Flavors(CatalogCommand):
+    KIND = "flavor"
+    COLUMNS = ("name", "vcpus", "memory_mb", "disk_gb", "extra_specs", "source")
+
+    read_openstack = staticmethod(openstack_json.flavor)
+    document = staticmethod(asdict)
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        sources = find_sources(self.session.flavors_by_source)
+        flavors = self.read_valid(self.session.flavors)
+        for flavor in sorted(flavors, key=lambda flavor: (flavor.memory_mb, flavor.name)):
+            extra_specs = fields_cell(flavor.extra_specs)
+            yield flavor.name, flavor.vcpus, flavor.memory_mb, flavor.disk_gb, extra_specs, sources[flavor.name]
+
+    def check(self, item: Any) -> None:
+        from rpcapi.spec_builder import builder  # noqa: PLC0415 - brings the versioned objects
+
+        builder.build_spec(item, catalog=self.session.catalog)
+
+
+class ListFlavors(_Flavors, ListCatalog):
+    """List flavors; this client's configuration overrides the cluster, which overrides built-in flavors."""
+
+
+class ShowFlavor(_Flavors, ShowFromCatalog):
+    """Show a flavor."""
+
+
+class CreateFlavor(_Flavors, CreateInCatalog):
+    """Create a flavor in the cluster, for all clients."""
+
+    ARGUMENTS = (
+        *CreateInCatalog.ARGUMENTS,
+        Argument("--vcpus", type=int, required=True, metavar="N", help="Virtual CPUs."),
+        Argument("--ram", type=int, required=True, metavar="MIB", help="Memory in MiB."),
+        Argument("--disk", type=int, default=0, metavar="GIB", help="Local disk in GiB (0)."),
+    )
+
+    def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
+        return Flavor(args.name, args.vcpus, args.ram, args.disk, properties)
+
+
+class DeleteFlavors(_Flavors, DeleteFromCatalog):
+    """Delete flavors of the cluster; existing servers are unchanged."""
+
+
+class ImportFlavors(_Flavors, ImportToCatalog):
+    """Import the output of `openstack flavor list --long -f json` or `show -f json`: all flavors, or none.
+
+    Flavors of the same name in the cluster are replaced. The disk is the sum of root disk, ephemeral disk and swap.
+    """
+
+
+class _Images(CatalogCommand):
+    KIND = "image"
+    COLUMNS = ("name", "id", "disk_format", "properties", "min_ram_mb", "min_disk_gb", "source")
+
+    read_openstack = staticmethod(openstack_json.image)
+    document = staticmethod(image_document)
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        sources = find_sources(self.session.images_by_source)
+        for image in self.read_valid(self.session.images):
+            texts = image.name, image.id or image.name, image.disk_format, fields_cell(image.properties)
+            yield *texts, image.min_ram_mb, image.min_disk_gb, sources[image.name]
+
+    def check(self, item: Any) -> None:
+        documents.IMAGE("image", item.as_dict())
+
+
+class ListImages(_Images, ListCatalog):
+    """List images of the cluster and of this client's configuration, which takes precedence."""
+
+
+class ShowImage(_Images, ShowFromCatalog):
+    """Show an image."""
+
+
+class CreateImage(_Images, CreateInCatalog):
+    """Create an image in the cluster: its requirements on hosts, not its data."""
+
+    ARGUMENTS = (
+        *CreateInCatalog.ARGUMENTS,
+        Argument("--id", default="", help="Image id. Default: the name."),
+        Argument("--disk-format", metavar="FORMAT", help="Disk format, such as qcow2."),
+        Argument("--min-ram", type=int, default=0, metavar="MIB", help="Minimum flavor memory in MiB (0)."),
+        Argument("--min-disk", type=int, default=0, metavar="GIB", help="Minimum flavor disk in GiB (0)."),
+    )
+
+    def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
+        return Image(args.name, args.id, args.disk_format, properties, args.min_ram, args.min_disk)
+
+
+class DeleteImages(_Images, DeleteFromCatalog):
+    """Delete images of the cluster; existing servers are unchanged."""
+
+
+class ImportImages(_Images, ImportToCatalog):
+    """Import the output of `openstack image list --long -f json` or `show -f json`: all images, or none.
+
+    A list has no properties: import the output of `show` for images with requirements.
+    """

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi.cli.command import CommandFailed
-from rpcapi.cli.service_host import parse_service_host
+from rpcapi.cli.host_control import parse_service_host
 
 
 @pytest.mark.parametrize(
