@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compute_agent.attempt import AttemptRef, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
-from rpcapi.objects.operation import REBUILD
+from rpcapi.objects.guest import REBUILD
 
 
 @dataclass(frozen=True, slots=True)

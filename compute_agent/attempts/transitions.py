@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
-from rpcapi.objects.transition import CONTINUE, END, STOP
+from rpcapi.objects.guest import CONTINUE, END, STOP
 from rpcapi.resources.claims import ClaimRole, MoveEnd
 from rpcapi.validation.moves import NO_MOVE
 

@@ -12,7 +12,7 @@ from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
-from rpcapi.objects.transition import END
+from rpcapi.objects.guest import END
 from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)

@@ -13,7 +13,7 @@ from conductor.saga.saga_pass import SagaPass
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.objects.copy import DONE, START
-from rpcapi.objects.transition import RUN
+from rpcapi.objects.guest import RUN
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole
 

@@ -17,7 +17,7 @@ from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import end_attempt, fail
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
-from rpcapi.objects.transition import CONTINUE, END, RUN, STOP
+from rpcapi.objects.guest import CONTINUE, END, RUN, STOP
 from rpcapi.resources.claims import Answer, ClaimRole
 
 

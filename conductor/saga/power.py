@@ -11,8 +11,7 @@ from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import lose, settle_claims
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
-from rpcapi.objects.operation import REBOOT, REBUILD
-from rpcapi.objects.transition import RUN, STOP
+from rpcapi.objects.guest import REBOOT, REBUILD, RUN, STOP
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 

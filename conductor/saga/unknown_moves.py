@@ -13,8 +13,7 @@ from conductor.saga.transitions import building_status, set_step
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import objects
-from rpcapi.objects.guest import CONFIRMED, INCOMING, RUNNING, STOPPED
-from rpcapi.objects.transition import STOP
+from rpcapi.objects.guest import CONFIRMED, INCOMING, RUNNING, STOP, STOPPED
 from rpcapi.resources import names
 from rpcapi.resources.claims import MIGRATION_ATTEMPT, ClaimRole
 

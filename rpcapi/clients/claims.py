@@ -19,8 +19,6 @@ class ClaimsAPI(ServiceClient):
     """Client of the claims service, topic ``claims.<partition>``, served by the partition's scheduler daemons.
 
     An agent's calls raise HostIdentityConflict if its host name is registered with a different ``host_uuid``.
-
-    1.0 - Initial version
     """
 
     TOPIC = "claims"

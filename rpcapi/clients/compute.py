@@ -11,8 +11,6 @@ class ComputeAPI(ServiceClient):
     """Client of the agents, topic ``compute``, one server per service host.
 
     Agents report the results of casts to the conductor. Calls raise MessagingTimeout if the agent does not answer.
-
-    1.0 - Initial version
     """
 
     TOPIC = "compute"

@@ -15,8 +15,6 @@ class ConductorAPI(ServiceClient):
 
     Changes of instances and migrations raise their errors before any change: besides the errors listed below,
     UnknownInstance or UnknownMigration, and InstanceConflict for a status that does not allow the change.
-
-    1.0 - Initial version
     """
 
     TOPIC = "conductor"

@@ -34,10 +34,7 @@ class BusBackend(ServiceClient):
 
 
 class SchedulerAPI:
-    """Client of the scheduler service, topic ``scheduler``.
-
-    1.0 - Initial version
-    """
+    """Client of the scheduler service, topic ``scheduler``."""
 
     VERSION = BusBackend.VERSION
 

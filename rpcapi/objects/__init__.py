@@ -2,7 +2,6 @@
 """Versioned objects: the payloads of RPC messages."""
 
 from rpcapi.objects.build import BuildReport, BuildRequest
-from rpcapi.objects.change import ChangePage
 from rpcapi.objects.claim import (
     AuditAnswer,
     AuditReport,
@@ -15,12 +14,11 @@ from rpcapi.objects.claim import (
 from rpcapi.objects.copy import CopyPage, GuestCopies, MigrationChecks
 from rpcapi.objects.decision import Decision, DecisionPage
 from rpcapi.objects.extension import FilterList
-from rpcapi.objects.guest import GuestOwners, GuestPage
-from rpcapi.objects.host_state import HostState, HostStatePage
+from rpcapi.objects.guest import GuestOperations, GuestOwners, GuestPage, GuestTransitions
+from rpcapi.objects.host_state import ChangePage, HostState, HostStatePage
 from rpcapi.objects.instance import Instance, InstancePage, RecordedHosts
 from rpcapi.objects.migration import Migration, MigrationPage
 from rpcapi.objects.nova_audit import NovaAudit
-from rpcapi.objects.operation import GuestOperations
 from rpcapi.objects.partition import PartitionList
 from rpcapi.objects.quota import ProjectQuota
 from rpcapi.objects.request_spec import RequestSpec
@@ -29,46 +27,10 @@ from rpcapi.objects.selections import Selections
 from rpcapi.objects.server_group import ServerGroup, ServerGroupPage
 from rpcapi.objects.stats import StatsAnswer, StatsReport
 from rpcapi.objects.store_sizes import StoreSizes
-from rpcapi.objects.transition import GuestTransitions
 
-__all__ = [
-    "AuditAnswer",
-    "AuditReport",
-    "BuildReport",
-    "BuildRequest",
-    "ChangePage",
-    "ClaimAnswers",
-    "ClaimIntents",
-    "ClaimPage",
-    "ClaimRefs",
-    "CopyPage",
-    "Decision",
-    "DecisionPage",
-    "FilterList",
-    "GuestCopies",
-    "GuestOperations",
-    "GuestOwners",
-    "GuestPage",
-    "GuestTransitions",
-    "HostState",
-    "HostStatePage",
-    "Instance",
-    "InstancePage",
-    "Migration",
-    "MigrationChecks",
-    "MigrationPage",
-    "NovaAudit",
-    "PartitionList",
-    "ProjectQuota",
-    "RecordedHosts",
-    "RequestSpec",
-    "SelectionAnswers",
-    "SelectionRequests",
-    "Selections",
-    "ServerGroup",
-    "ServerGroupPage",
-    "StatsAnswer",
-    "StatsReport",
-    "StoreSizes",
-    "VerifyReport",
-]
+__all__ = ["AuditAnswer", "AuditReport", "BuildReport", "BuildRequest", "ChangePage", "ClaimAnswers", "ClaimIntents"]
+__all__ += ["ClaimPage", "ClaimRefs", "CopyPage", "Decision", "DecisionPage", "FilterList", "GuestCopies"]
+__all__ += ["GuestOperations", "GuestOwners", "GuestPage", "GuestTransitions", "HostState", "HostStatePage", "Instance"]
+__all__ += ["InstancePage", "Migration", "MigrationChecks", "MigrationPage", "NovaAudit", "PartitionList"]
+__all__ += ["ProjectQuota", "RecordedHosts", "RequestSpec", "SelectionAnswers", "SelectionRequests", "Selections"]
+__all__ += ["ServerGroup", "ServerGroupPage", "StatsAnswer", "StatsReport", "StoreSizes", "VerifyReport"]

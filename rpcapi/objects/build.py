@@ -6,14 +6,11 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class BuildRequest(base.GanttObject):
     """Instances to build on a service host. The agent confirms each claim before the spawn.
 
     ``allocations`` is {provider: {class: amount}}; None means the spec's resources at the node. ``powered_off`` has the
     instances to create without starting them; ``moves`` the MoveEnd of each instance that moves to this host, or None.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -30,7 +27,6 @@ class BuildRequest(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class BuildReport(base.GanttObject):
     """Results of builds, deletions and power changes on a host. The agent repeats a report until it is answered.
 
@@ -41,8 +37,6 @@ class BuildReport(base.GanttObject):
     - ``operations``, ``transitions``, ``copies``: Number of each guest's last operation and transition; {number, phase}
       of its last copy from this host.
     - ``migrations``: Migration for which a stopped guest was powered off, or None.
-
-    Version 1.0: Initial version
     """
 
     fields = {

@@ -6,12 +6,8 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class ClaimRefs(base.GanttObject):
-    """Identities of claims: (consumer, attempt).
-
-    Version 1.0: Initial version
-    """
+    """Identities of claims: (consumer, attempt)."""
 
     fields = {
         "consumers": base.ColumnField(str),
@@ -22,14 +18,11 @@ class ClaimRefs(base.GanttObject):
         return list(zip(self.consumers, self.attempts, strict=True))
 
 
-@base.GanttObjectRegistry.register
 class ClaimIntents(base.GanttObject):
     """Request of prepare_claims: claims for all consumers or for none, with candidate hosts, best first.
 
     ``replaces`` is the attempt that a new one ends, or None; if it is confirmed, nothing changes. ``fresh`` and
     ``moves`` are as in select_destinations.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -45,15 +38,12 @@ class ClaimIntents(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class ClaimAnswers(base.GanttObject):
     """Answers of a claim verb, one row per claim.
 
     ``partitions`` has the partition of answers from a partition other than the called one, ``migrations`` the migration
     of live claims with role source or destination. ``ends`` says how each attempt ended, "closed" or "unknown" if a
     later one is live. For ``allocations`` and ``deadlines_ms`` see Selections.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -70,15 +60,12 @@ class ClaimAnswers(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class ClaimPage(base.GanttObject):
     """Page of live claims; ``marker`` is None on the last page.
 
     Keys of a claim: consumer, attempt, role, migration, source_attempt, generation, type, project, user, state, host,
     allocations ({provider: {class: amount}}), unheld (amounts that the agent reports beyond the claim), deadline_ms,
     request_id, group_id, group_policy, alternates, created_ms. Times are by the clock of the store's server.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -87,15 +74,12 @@ class ClaimPage(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class AuditReport(base.GanttObject):
     """All instances that run or will run on a service host, from its agent's journal.
 
     ``states`` are "confirmed" if the agent received the claim's confirmation, otherwise "prepared". ``owners`` has
     {type, project, user, request_id, group_id, group_policy, group_max_per_host} and MoveEnd, from which the store
     re-asserts lost claims.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -111,7 +95,6 @@ class AuditReport(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class AuditAnswer(base.GanttObject):
     """Answer of the store to an audit.
 
@@ -119,8 +102,6 @@ class AuditAnswer(base.GanttObject):
     ended one, whose guest must stop; "conflict" if a later attempt is live; "unverified" if the guest keeps running
     until a record names it. ``orphans`` counts unreported claims in their grace period. ``again_s`` is the time until
     the agent must audit again, or 0. ``stamp`` is None if the audit was for another epoch.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -136,13 +117,10 @@ class AuditAnswer(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class VerifyReport(base.GanttObject):
     """Result of verify: wrong sums (``problems``) and providers over their capacity (``excess``).
 
     ``awaited`` are service hosts that may run claims that the store lost, and have not audited since.
-
-    Version 1.0: Initial version
     """
 
     fields = {

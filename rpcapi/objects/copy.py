@@ -18,15 +18,12 @@ DONE = "done"
 PHASES = (RUNNING, FAILED, POST_COPY, DONE)
 
 
-@base.GanttObjectRegistry.register
 class MigrationChecks(base.GanttObject):
     """Request and answer of check_migrations, which is sent to the source, then to the destination.
 
     ``facts`` are {architecture, hypervisor_type, hypervisor_version, storage} of the instance's node on the called
     host; in the request to the destination they are the source's, and ``names`` has the nodes. ``storage`` names the
     shared storage of disks, "" for local ones. ``reasons`` say why instances cannot be live-migrated.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -37,15 +34,12 @@ class MigrationChecks(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class GuestCopies(base.GanttObject):
     """Request of copy_guests to the source.
 
     ``numbers`` increase with each copy of an instance; an agent starts a copy only if its number exceeds the last. Only
     START reads ``destinations`` (nodes), ``with_disk``, and ``post_copy``: whether FORCE may start the guest at its
     destination before all memory is copied.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -65,14 +59,11 @@ class GuestCopies(base.GanttObject):
         base.check_actions(self.actions, ACTIONS, self.numbers, MAX_AMOUNT)
 
 
-@base.GanttObjectRegistry.register
 class CopyPage(base.GanttObject):
     """Progress of copies at their source; migrations without a copy are omitted.
 
     Amounts are in MiB: ``total_mb`` of memory and disk, ``remaining_mb`` still to copy, ``copied_mb`` with rewritten
     memory.
-
-    Version 1.0: Initial version
     """
 
     fields = {

@@ -6,7 +6,6 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class Decision(base.GanttObject):
     """Record of one scheduling decision.
 
@@ -28,8 +27,6 @@ class Decision(base.GanttObject):
     - lost: [[name, verdict], ...], candidates that refused the claim in earlier tries.
     - nova: Of a shadow of nova-scheduler, {pending: requests that it awaited, instances: [{consumer, outcome,
       nova_host, gantt_host, why, rank, count}]}.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -39,14 +36,7 @@ class Decision(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class DecisionPage(base.GanttObject):
-    """Page of decisions, oldest first; ``marker`` is None on the last page.
+    """Page of decisions, oldest first."""
 
-    Version 1.0: Initial version
-    """
-
-    fields = {
-        "decisions": fields.ListOfObjectsField("Decision"),
-        "marker": fields.StringField(nullable=True, default=None),
-    }
+    fields = {"decisions": fields.ListOfObjectsField("Decision"), **base.MARKER}

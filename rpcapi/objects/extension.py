@@ -6,15 +6,12 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class FilterList(base.GanttObject):
     """Filters and weighers of the answering worker, in the order in which they run.
 
     ``forms`` are "columnar" or "per-host", None if not loaded; ``sources`` are distributions with their versions;
     ``reads`` has the keys of host state by namespace. ``calls``, ``errors``, ``seconds`` and ``hosts`` (evaluated) are
     totals of measured calls: all of plugins, a sample of built-in ones.
-
-    Version 1.0: Initial version
     """
 
     fields = {

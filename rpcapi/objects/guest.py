@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests of a service host, as listed by its agent."""
+"""Guests of a service host: lists by its agent, and requests to change them."""
 
 from oslo_versionedobjects import fields
 
 from rpcapi.objects import base
+from rpcapi.resources.inventory import MAX_AMOUNT
+from rpcapi.validation.documents import IMAGE
+from rpcapi.validation.moves import read_move
 
 # All states but UNJOURNALLED have a live attempt in the agent's journal.
 RUNNING = "running"
@@ -11,15 +14,19 @@ STOPPED = "stopped"
 INCOMING = "incoming"  # paused until a copy from another host fills it
 CONFIRMED = "confirmed"  # the claim is confirmed; the guest is about to be created or started
 UNJOURNALLED = "unjournalled"  # the guest has no live attempt
+REBOOT = "reboot"  # starts a powered-off guest
+REBUILD = "rebuild"  # replaces the disk; a powered-off guest stays off
+MAX_NUMBER = 2**53 - 1  # largest exact integer in JSON
+RUN = "run"  # boot the guest if it is off or paused for a copy
+CONTINUE = "continue"  # like RUN, but resume a paused guest from its memory
+STOP = "stop"  # power off; keep disk and claim
+END = "end"  # remove the guest, then release the claim
 
 
-@base.GanttObjectRegistry.register
 class GuestPage(base.GanttObject):
-    """Page of a service host's guests, by uuid and attempt; ``marker`` is None on the last page.
+    """Page of a service host's guests, by uuid and attempt.
 
     Attempts without a confirmed claim are omitted. ``names`` are nodes; ``states`` are constants of this module.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -27,18 +34,15 @@ class GuestPage(base.GanttObject):
         "attempts": base.ColumnField(int),
         "names": base.ColumnField(str),
         "states": base.ColumnField(str),
-        "marker": fields.StringField(nullable=True, default=None),
+        **base.MARKER,
     }
 
 
-@base.GanttObjectRegistry.register
 class GuestOwners(base.GanttObject):
     """Live attempts of the requested instances on a service host, from its agent's journal.
 
     Attempts without a confirmed claim are included. ``owners`` has {type, project, user, request_id, flavor, group_id,
     group_policy, group_max_per_host}. For the other columns see GuestPage and BuildReport.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -50,3 +54,50 @@ class GuestOwners(base.GanttObject):
         "transitions": base.ColumnField(int, default=[]),
         "migrations": base.ColumnField(str, nullable_items=True, default=[]),
     }
+
+
+class GuestOperations(base.GanttObject):
+    """Request of operate_guests: an action on the guest of each attempt.
+
+    ``numbers`` increase with each operation of an instance; an agent executes only operations with a number above the
+    last. ``images`` has the RequestSpec.image of each rebuild with a new image, or None. Empty if all are None.
+    """
+
+    fields = {
+        "partition": fields.StringField(),
+        "uuids": base.ColumnField(str),
+        "attempts": base.ColumnField(int),
+        "actions": base.ColumnField(str),
+        "numbers": base.ColumnField(int),
+        "images": base.ColumnField(dict, nullable_items=True, default=[]),
+    }
+
+    def check(self) -> None:
+        """Raise InvalidRequest for an unknown action or a number out of range, InvalidSpec for an invalid image."""
+        base.check_actions(self.actions, (REBOOT, REBUILD), self.numbers, MAX_NUMBER)
+        for image in self.images:
+            if image is not None:
+                IMAGE("image", image)
+
+
+class GuestTransitions(base.GanttObject):
+    """Request of change_guests: an action on the guest of each claim.
+
+    Agents ignore a message with a lower number than an earlier one. ``moves`` has the MoveEnd of each claim in a move
+    (after the move with role "only"), or None. Empty if all are None.
+    """
+
+    fields = {
+        "partition": fields.StringField(),
+        "uuids": base.ColumnField(str),
+        "attempts": base.ColumnField(int),
+        "actions": base.ColumnField(str),
+        "numbers": base.ColumnField(int),
+        "moves": base.ColumnField(dict, nullable_items=True, default=[]),
+    }
+
+    def check(self) -> None:
+        """Raise InvalidRequest for an unknown action, a number out of range or a malformed move."""
+        base.check_actions(self.actions, (RUN, CONTINUE, STOP, END), self.numbers, MAX_AMOUNT)
+        for move in self.moves:
+            read_move(move)

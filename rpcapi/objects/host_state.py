@@ -6,7 +6,6 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class HostState(base.GanttObject):
     """Document of a host. An update names the version that it read, 0 for a new document.
 
@@ -18,8 +17,6 @@ class HostState(base.GanttObject):
       process of that name, or None), older_seen_ms (last report of that process while a newer one reports too), and
       too_old (the RPC version is not supported).
     - The declared writers of other namespaces define their content.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -31,14 +28,18 @@ class HostState(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class HostStatePage(base.GanttObject):
-    """Page of documents, by name; ``marker`` is None on the last page.
+    """Page of documents, by name."""
 
-    Version 1.0: Initial version
-    """
+    fields = {"states": fields.ListOfObjectsField("HostState"), **base.MARKER}
+
+
+class ChangePage(base.GanttObject):
+    """Host state notifications after a requested position, oldest first; the log may have more unless ``at_end``."""
 
     fields = {
-        "states": fields.ListOfObjectsField("HostState"),
-        "marker": fields.StringField(nullable=True, default=None),
+        "changes": base.ListField(dict),
+        "epoch": fields.IntegerField(),
+        "position": fields.IntegerField(),
+        "at_end": fields.BooleanField(),
     }

@@ -6,7 +6,6 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class Instance(base.GanttObject):
     """Server instance.
 
@@ -14,8 +13,6 @@ class Instance(base.GanttObject):
     - ``migration``: Uuid of the current or last migration.
     - ``reason``: Error in status ERROR; in status ACTIVE the assignments other than amounts, such as pinned CPUs.
     - ``history``: {attempt, host, outcome, reason} of each ended attempt.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -36,12 +33,8 @@ class Instance(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class RecordedHosts(base.GanttObject):
-    """Service hosts that instance records name in a partition, and the epoch of the conductors' store.
-
-    Version 1.0: Initial version
-    """
+    """Service hosts that instance records name in a partition, and the epoch of the conductors' store."""
 
     fields = {
         "hosts": base.ListField(str),
@@ -49,14 +42,7 @@ class RecordedHosts(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class InstancePage(base.GanttObject):
-    """Page of instances, oldest first; ``marker`` is None on the last page.
+    """Page of instances, oldest first."""
 
-    Version 1.0: Initial version
-    """
-
-    fields = {
-        "instances": fields.ListOfObjectsField("Instance"),
-        "marker": fields.StringField(nullable=True, default=None),
-    }
+    fields = {"instances": fields.ListOfObjectsField("Instance"), **base.MARKER}

@@ -6,7 +6,6 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class Migration(base.GanttObject):
     """Move of an instance.
 
@@ -15,8 +14,6 @@ class Migration(base.GanttObject):
     preparing, migrating, finished, confirming, confirmed, reverting, reverted, error, completed or cancelled.
     ``target`` is the requested host. ``history`` has {attempt, host, outcome, reason} of each ended attempt at a
     destination.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -40,14 +37,7 @@ class Migration(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class MigrationPage(base.GanttObject):
-    """Page of migrations, oldest first; ``marker`` is None on the last page.
+    """Page of migrations, oldest first."""
 
-    Version 1.0: Initial version
-    """
-
-    fields = {
-        "migrations": fields.ListOfObjectsField("Migration"),
-        "marker": fields.StringField(nullable=True, default=None),
-    }
+    fields = {"migrations": fields.ListOfObjectsField("Migration"), **base.MARKER}

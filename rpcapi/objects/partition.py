@@ -4,14 +4,11 @@
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class PartitionList(base.GanttObject):
     """Partitions in the order of the configuration, one row each.
 
     ``available`` says whether the store answers; ``epochs`` and ``positions`` are of the worker's replica. ``hosts``
     counts nodes, ``alive`` nodes that can accept claims. ``claims`` is {state: number}, None without the store.
-
-    Version 1.0: Initial version
     """
 
     fields = {

@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class ProjectQuota(base.GanttObject):
-    """Usage and limits (None: unlimited) per resource class, ``instances`` and ``recorded_instances``.
-
-    Version 1.0: Initial version
-    """
+    """Usage and limits (None: unlimited) per resource class, ``instances`` and ``recorded_instances``."""
 
     fields = {
         "resources": base.ColumnField(str),

@@ -6,7 +6,6 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class RequestSpec(base.GanttObject):
     """Scheduling request, built by the client from flavor and image.
 
@@ -28,8 +27,6 @@ class RequestSpec(base.GanttObject):
     - ``requested_destination``: Hosts allowed for an existing instance, like Nova's Destination; all keys are optional:
       {"host": service host or node, "partition": partition of the instance, "allow_cross_cell_move": whether other
       partitions are allowed (default false)}.
-
-    Version 1.0: Initial version
     """
 
     fields = {

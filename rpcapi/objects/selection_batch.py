@@ -12,14 +12,11 @@ class SpecColumn(base.Column, fields.ListOfObjectsField):
     """Column of request specs."""
 
 
-@base.GanttObjectRegistry.register
 class SelectionRequests(base.GanttObject):
     """Requests to decide together, with one list of uuids each.
 
     ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to those of the context.
     ``fresh`` and ``moves`` are as in select_destinations.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -36,14 +33,11 @@ class SelectionRequests(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class SelectionAnswers(base.GanttObject):
     """Selections or refusal of each request.
 
     ``served`` has each request's index in ``selections``, or None for a refusal. Then ``codes``, ``reasons`` and, if
     requested, ``details`` are the code, message and fields of the error of select_destinations.
-
-    Version 1.0: Initial version
     """
 
     fields = {

@@ -9,15 +9,12 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class Selections(base.GanttObject):
     """Selected, claimed host and alternates of each instance of a request.
 
     ``chosen`` and ``alternates`` are indices into ``names``. ``epoch`` and ``position``, for later claims on
     alternates, are the replica's at the decision. ``allocations`` is {provider: {class: amount}}; None means the
     request's resources at the host. ``deadline_ms`` is by the partition's own clock, not comparable with any other.
-
-    Version 1.0: Initial version
     """
 
     fields = {

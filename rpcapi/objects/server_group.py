@@ -8,12 +8,8 @@ from rpcapi.objects import base
 from rpcapi.objects.request_spec import RequestSpec
 
 
-@base.GanttObjectRegistry.register
 class ServerGroup(base.GanttObject):
-    """Server group of a project; ``max_per_host`` limits its members per node, for anti-affinity only.
-
-    Version 1.0: Initial version
-    """
+    """Server group of a project; ``max_per_host`` limits its members per node, for anti-affinity only."""
 
     fields = {
         "id": fields.StringField(),
@@ -33,14 +29,7 @@ class ServerGroup(base.GanttObject):
         return spec.with_values(**rule)
 
 
-@base.GanttObjectRegistry.register
 class ServerGroupPage(base.GanttObject):
-    """Page of server groups, by id; ``marker`` is None on the last page.
+    """Page of server groups, by id."""
 
-    Version 1.0: Initial version
-    """
-
-    fields = {
-        "groups": fields.ListOfObjectsField("ServerGroup"),
-        "marker": fields.StringField(nullable=True, default=None),
-    }
+    fields = {"groups": fields.ListOfObjectsField("ServerGroup"), **base.MARKER}

@@ -7,7 +7,6 @@ from rpcapi import errors
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class StatsReport(base.GanttObject):
     """State of a service host's nodes: all of it (``full``), or the changes since report ``base``.
 
@@ -22,8 +21,6 @@ class StatsReport(base.GanttObject):
     - ``register``: Request a new incarnation; full reports only. With ``rpc_versions`` by topic, ``served`` (whether a
       scheduler ever served the state folder) and ``refusal`` (why the agent takes no new guests).
     - ``agent``: Random text, new at each start of an agent.
-
-    Version 1.0: Initial version
     """
 
     fields = {
@@ -42,7 +39,6 @@ class StatsReport(base.GanttObject):
     }
 
 
-@base.GanttObjectRegistry.register
 class StatsAnswer(base.GanttObject):
     """Answer to a host report.
 
@@ -52,8 +48,6 @@ class StatsAnswer(base.GanttObject):
     - ``required_keys``: Keys that later reports must contain: "inventories", "traits", "availability_zone", "facts",
       "host_ip", "numa" and "metrics.<name>"; a name that ends in "=" is a prefix. None means all keys.
     - ``refused``: Fields of an InvalidFact per fact that was not stored, at most MAX_REFUSED.
-
-    Version 1.0: Initial version
     """
 
     MAX_REFUSED = 20

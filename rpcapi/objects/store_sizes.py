@@ -7,12 +7,8 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.objects import base
 
 
-@base.GanttObjectRegistry.register
 class StoreSizes(base.GanttObject):
-    """Entries, bytes and limit in bytes (0: none) per collection; a full one ``rotates`` or refuses new work.
-
-    Version 1.0: Initial version
-    """
+    """Entries, bytes and limit in bytes (0: none) per collection; a full one ``rotates`` or refuses new work."""
 
     fields = {
         "collections": base.ColumnField(str),

@@ -10,7 +10,7 @@ import pytest
 from compute_agent.resources.nodes import Node
 from compute_agent.simulator.profile import HostProfile
 from rpcapi.objects.copy import ABORT, FORCE, START
-from rpcapi.objects.transition import CONTINUE, END, RUN, STOP
+from rpcapi.objects.guest import CONTINUE, END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import Inventory
 from tests.support.agent.rig import SHAPE, AgentRig

@@ -8,7 +8,7 @@ import pytest
 
 from compute_agent.simulator.profile import HostProfile
 from rpcapi.objects.copy import ABORT, DONE, FORCE, POST_COPY, START
-from rpcapi.objects.transition import END, RUN
+from rpcapi.objects.guest import END, RUN
 from rpcapi.resources.claims import ClaimRole
 from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch
 

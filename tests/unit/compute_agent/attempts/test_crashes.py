@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from compute_agent.attempt import Stage
-from rpcapi.objects.operation import REBOOT, REBUILD
-from rpcapi.objects.transition import END, RUN, STOP
+from rpcapi.objects.guest import END, REBOOT, REBUILD, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
 from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch, ScriptedProfile
 from tests.support.stride import offset

@@ -10,7 +10,7 @@ import pytest
 from compute_agent.attempt import AttemptRef, Stage
 from compute_agent.attempts.journal_file import JournalDamaged
 from compute_agent.resources.nodes import Node, NodeShape
-from rpcapi.objects.transition import STOP
+from rpcapi.objects.guest import STOP
 from rpcapi.resources.inventory import Inventory
 from tests.support.agent.rig import NODES, AgentRig
 

@@ -9,7 +9,7 @@ import pytest
 
 from compute_agent.attempt import AttemptRef
 from compute_agent.attempts.guest_list import list_guests, list_owners
-from rpcapi.objects.transition import RUN, STOP
+from rpcapi.objects.guest import RUN, STOP
 from tests.support.agent.rig import AgentKilled, AgentRig
 
 

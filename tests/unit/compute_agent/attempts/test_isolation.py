@@ -13,8 +13,7 @@ from compute_agent.attempt import AttemptRef, ClaimEnd
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.isolation import IsolationWatch
 from rpcapi import errors
-from rpcapi.objects.operation import REBOOT
-from rpcapi.objects.transition import RUN, STOP
+from rpcapi.objects.guest import REBOOT, RUN, STOP
 from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch
 
 

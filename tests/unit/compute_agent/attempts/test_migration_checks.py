@@ -14,7 +14,7 @@ from compute_agent.resources.nodes import Node
 from compute_agent.simulator.profile import HostProfile
 from rpcapi import objects
 from rpcapi.objects.copy import START
-from rpcapi.objects.transition import STOP
+from rpcapi.objects.guest import STOP
 from tests.support.agent.rig import NODES, SHAPE, AgentRig
 
 FACTS = {"cpu_info": {"arch": "x86_64"}, "hypervisor_type": "QEMU", "hypervisor_version": 8002001}

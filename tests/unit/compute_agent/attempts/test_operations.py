@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rpcapi.objects.operation import REBOOT, REBUILD
-from rpcapi.objects.transition import STOP
+from rpcapi.objects.guest import REBOOT, REBUILD, STOP
 from rpcapi.resources.claims import ClaimRole
 from tests.support.agent.rig import AgentRig
 

@@ -10,7 +10,7 @@ import pytest
 from compute_agent.attempt import AttemptRef, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.saga import REMIND_MS
-from rpcapi.objects.transition import END, RUN, STOP
+from rpcapi.objects.guest import END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
 from tests.support.agent.rig import AgentRig
 
