@@ -28,8 +28,7 @@ from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.daemon.bus_metrics import BusMeasurement
-from rpcapi.daemon.coordination import CoordinationGroup
-from rpcapi.daemon.membership import Membership
+from rpcapi.daemon.coordination import CoordinationGroup, Membership
 from rpcapi.daemon.waiting import ShutdownRequested, wait_for
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer

@@ -38,8 +38,7 @@ from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.conf import replicas
 from rpcapi.daemon import bus_metrics
-from rpcapi.daemon.coordination import CoordinationGroup
-from rpcapi.daemon.membership import Membership
+from rpcapi.daemon.coordination import CoordinationGroup, Membership
 from rpcapi.daemon.waiting import ShutdownRequested, wait_for
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer

@@ -19,8 +19,8 @@ from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
-from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST
-from rpcapi.access.rabbit_users import agent as agent_of
+from rpcapi.access.broker_users import SERVICE_USERS, VHOST
+from rpcapi.access.broker_users import agent as agent_of
 from tests.support import seed, stride
 from tests.support.run_folders import claim_folder, release_folder, sweep
 from tests.support.run_order import SharingScheduler, first_worker_alone, spread

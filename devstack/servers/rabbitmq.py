@@ -21,7 +21,7 @@ from devstack.servers.ports import LOOPBACK, answers, free_port, require_free
 from devstack.servers.process import ServerProcess
 from devstack.servers.rabbitmq_binary import rabbit_programs
 from devstack.servers.server import SYSTEM_PATH
-from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST, RabbitUser
+from rpcapi.access.broker_users import SERVICE_USERS, VHOST, RabbitUser
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 
 CONFINED_DRIVER = "gantt-rabbit"

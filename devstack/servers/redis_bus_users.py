@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from devstack.deploy.users import redis_users
 from devstack.deploy.users.redis_users import AclSelector, RedisUser
-from rpcapi.access import bus_users
-from rpcapi.access.rabbit_users import RabbitUser, exchanges_of
+from rpcapi.access import broker_users
+from rpcapi.access.broker_users import RabbitUser, exchanges_of
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging.drivers import names
 
@@ -27,7 +27,7 @@ def _sending(user: RabbitUser) -> Iterable[AclSelector]:
     exchanges = exchanges_of(user.calls)
     queues = [f"{kind}:{user.name}:{exchange}:*" for kind in ("topic", "server") for exchange in exchanges]
     # A server reads replies to its calls, bells and fan-out requests from the same lists.
-    readers = {user.name, *bus_users.servers_of(user.calls), *bus_users.receivers_of_replies(user.name)}
+    readers = {user.name, *broker_users.servers_of(user.calls), *broker_users.receivers_of_replies(user.name)}
     yield _selector(APPEND, *queues, *(f"inbox:{user.name}:{reader}:*" for reader in sorted(readers)))
     yield _selector(("+set", "+exists"), f"receipt:{user.name}:*")
     yield _selector(("+get",), *(f"process:{exchange}:*" for exchange in exchanges))
@@ -37,17 +37,17 @@ def _sending(user: RabbitUser) -> Iterable[AclSelector]:
 
 def _reading(user: RabbitUser) -> Iterable[AclSelector]:
     """Return the rights to read the user's inboxes, and the queues of the services that it serves."""
-    inboxes = [f"inbox:{sender}:{user.name}:*" for sender in bus_users.NAMES]
+    inboxes = [f"inbox:{sender}:{user.name}:*" for sender in broker_users.BUS_USERS]
     queues = [
         f"{kind}:{caller}:{exchange}:*"
         for service, exchange in zip(user.serves, exchanges_of(user.serves), strict=True)
         for kind in ("topic", "server")
-        for caller in bus_users.callers_of(service)
+        for caller in broker_users.callers_of(service)
     ]
     received = [f"{kind}:{user.name}" for kind in ("received", "received_index")]
     # Scripts of a reader declare these keys.
     yield _selector((*LISTS, *RECORDS, "+evalsha"), *inboxes, *queues, *received)
-    letters = "*" if user.name in bus_users.READERS_OF_DEAD_LETTERS else user.name
+    letters = "*" if user.name in broker_users.READERS_OF_DEAD_LETTERS else user.name
     yield _selector(("+lpush", "+ltrim", "+expire"), f"dead_letters:{user.name}")
     yield _selector(("+lrange",), f"dead_letters:{letters}")
 
@@ -63,6 +63,6 @@ def _selector(commands: Iterable[str], *keys: str) -> AclSelector:
     return AclSelector(tuple(f"{names.PREFIX}:{key}" for key in keys), tuple(commands))
 
 
-BUS_USERS = tuple(bus_user(user) for user in bus_users.USERS.values())
+BUS_USERS = tuple(bus_user(user) for user in broker_users._SERVICE_USERS_BY_NAME.values())
 # Lines of configuration. Redis closes connections that send a larger value.
 BUS_SETTINGS = (f"proto-max-bulk-len {MAX_MESSAGE_BYTES}",)

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from rpcapi import errors, tls
-from rpcapi.access.rabbit_users import VHOST, RabbitUser
+from rpcapi.access.broker_users import VHOST, RabbitUser
 
 SECONDS = 10.0  # timeout of a request, except imports
 # Arguments of tls.client_context by URL option. The options have oslo.messaging's names.

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from rpcapi import errors
 from rpcapi.admin import Session
-from rpcapi.admin.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
+from rpcapi.admin.aggregates import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
 from rpcapi.admin.argument import Argument, parse_pair, repeatable
 from rpcapi.cli.command import Command, CommandFailed, CommandOutput, Lister, ShowOne, fields_cell, lines_cell
 from rpcapi.resources import names

@@ -7,9 +7,9 @@ import secrets
 from pathlib import Path
 
 from rpcapi import errors
-from rpcapi.access import rabbit_users, senders
+from rpcapi.access import broker_users, senders
 from rpcapi.access.rabbit_management import BrokerAdministration
-from rpcapi.admin import host_changes
+from rpcapi.admin import services
 from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.cli.host_control import HOST, EndHostCommand, parse_service_host
@@ -36,7 +36,7 @@ class _BrokerCommand(Command):
         except (OSError, ValueError) as why:
             raise CommandFailed(f"Cannot use broker file {path}: {why}") from why
 
-    def enroll(self, parsed_args: argparse.Namespace, user: rabbit_users.RabbitUser) -> None:
+    def enroll(self, parsed_args: argparse.Namespace, user: broker_users.RabbitUser) -> None:
         password = secrets.token_urlsafe(24)
         self.administration(parsed_args).enroll(user, password)
         self.app.stdout.write(f"{password}\n")
@@ -56,7 +56,7 @@ class EnrollHost(_BrokerCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host = parse_service_host(parsed_args.host, "enrolled")
-        user = rabbit_users.agent(host)
+        user = broker_users.agent(host)
         self.enroll(parsed_args, user)
         self.show_message(f"{host} is enrolled: its agent logs in as {user.name}")
 
@@ -76,7 +76,7 @@ class RevokeHost(EndHostCommand, _BrokerCommand):
         self.revoke(parsed_args, senders.agent_user(host))
         try:
             # Forced, because the last heartbeat may be recent.
-            ended = host_changes.fence(self.session, host, force=True, replace=True)
+            ended = services.fence(self.session, host, force=True, replace=True)
         except errors.UnknownHost:
             self.show_message(f"{host} never reported: there is nothing to fence")
             return
@@ -93,7 +93,7 @@ class EnrollClient(_BrokerCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         project = self.app.options.project  # without --project, the client acts for all projects
-        user = rabbit_users.client(parsed_args.name, project)
+        user = broker_users.client(parsed_args.name, project)
         self.enroll(parsed_args, user)
         scope = "all projects" if project is None else f"project {project} only"
         self.show_message(f"{parsed_args.name} is enrolled for {scope}: it logs in as {user.name}")

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.admin import Session, aggregate_write, api_providers
+from rpcapi.admin import Session, aggregates, api_providers
+from rpcapi.admin.aggregates import ZonesByHost
 from rpcapi.admin.argument import Argument
 from rpcapi.admin.services import UP, agent_state_of
-from rpcapi.admin.zones import ZonesByHost
 from rpcapi.cli import partition, provider_names
 from rpcapi.cli.command import CommandOutput, Lister, ShowOne, fields_cell, lines_cell, timestamp_cell
 from rpcapi.resources import names
@@ -70,7 +70,7 @@ class ListHosts(Lister):
 
 
 def _zones_by_host(session: Session) -> ZonesByHost:
-    return ZonesByHost(state.document for state in session.list_states(aggregate_write.NAMESPACE))
+    return ZonesByHost(state.document for state in session.list_states(aggregates.NAMESPACE))
 
 
 def _join(zones: Sequence[str]) -> str | None:

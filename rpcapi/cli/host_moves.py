@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from rpcapi.admin import draining, host_moves
+from rpcapi.admin import host_moves
 from rpcapi.admin.argument import Argument, parse_number
 from rpcapi.admin.host_moves import MAX_OPEN
 from rpcapi.cli import progress
@@ -51,7 +51,7 @@ class DrainHost(Lister):
 
     ARGUMENTS = (
         Argument("host", help="The service host, with all its nodes."),
-        *make_options(draining.PARALLEL),
+        *make_options(host_moves.PARALLEL),
     )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -69,7 +69,7 @@ class DrainHost(Lister):
         def make_bar(total: int) -> Any:
             return progress.progress_bar(total, "moved", self.app.stderr, parsed_args)
 
-        result = draining.drain(
+        result = host_moves.drain(
             self.session,
             host,
             make_bar,

@@ -7,7 +7,7 @@ from rpcapi import errors
 from rpcapi.conf import pairs
 from rpcapi.conf.named_groups import NamedItems
 from rpcapi.resources.inventory import MAX_AMOUNT
-from rpcapi.spec_builder import device_profiles, pci_aliases
+from rpcapi.spec_builder import device_profiles, pci
 from rpcapi.spec_builder.catalog import LARGE_PAGE_KB, Catalog
 from rpcapi.spec_builder.device_profiles import DeviceProfile
 
@@ -54,7 +54,7 @@ def load(conf: cfg.ConfigOpts) -> Catalog:
         conf.register_opts(options, group=group)
     profiles = NamedItems(conf, PREFIX, PROFILE_OPTS, _profile)
     try:
-        return Catalog(pci_aliases.parse(conf[PCI_GROUP].alias), profiles, conf[GUESTS_GROUP].large_page_kb)
+        return Catalog(pci.parse(conf[PCI_GROUP].alias), profiles, conf[GUESTS_GROUP].large_page_kb)
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{GUESTS_GROUP}] {error}") from error
 

@@ -9,7 +9,7 @@ from oslo_messaging.transport import RPCTransport
 from rpcapi.background import Periodic
 from rpcapi.daemon import metrics
 from rpcapi.messaging import bus
-from rpcapi.messaging.backlog import BACKLOG
+from rpcapi.messaging.dispatch import BACKLOG
 
 WAITING = metrics.gauge(
     "rpc_waiting_messages",

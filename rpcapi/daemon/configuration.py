@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loader of a daemon's whole configuration, checked before anything starts."""
+"""Loader of a daemon's whole configuration, checked before anything starts, and warnings about unknown options."""
 
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from oslo_config import cfg
+from oslo_log import log
 
 from rpcapi import errors, version
 from rpcapi.conf import transport
 from rpcapi.daemon import logs, options
 
 RegisterOpts = Callable[[cfg.ConfigOpts], None]
+LOG = log.getLogger(__name__)
 
 
 def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] | None) -> cfg.ConfigOpts:
@@ -57,3 +59,22 @@ def _read_all(values: Mapping[str, object]) -> None:
         value = values[name]
         if isinstance(value, Mapping) and isinstance(value, cfg.ConfigOpts.GroupAttr):
             _read_all(value)
+
+
+def warn_of_unknown_options(conf: cfg.ConfigOpts) -> None:
+    """Log unknown options; call it when the service serves, because libraries register options on first use."""
+    for path in files(conf):
+        sections: dict[str, dict[str, list[str]]] = {}
+        try:
+            cfg.ConfigParser(str(path), sections).parse()
+        except (OSError, UnicodeDecodeError, cfg.ParseError) as exc:
+            LOG.warning("%s can no longer be read: %s", path, exc)
+            continue
+        for section, entries in sections.items():
+            if section != "DEFAULT" and section not in conf:
+                LOG.info("%s: this daemon does not read section [%s]", path, section)
+                continue
+            registered = conf if section == "DEFAULT" else conf[section]
+            for name in entries:
+                if name.replace("-", "_") not in registered:
+                    LOG.warning("%s: unknown option '%s' in section [%s]; check its spelling", path, name, section)

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Group membership at a coordination service through tooz, with bounded waits."""
+"""Group memberships at a coordination service through tooz, with bounded waits."""
 
 import contextlib
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from oslo_config import cfg
 
 from rpcapi import errors
+from rpcapi.background import Periodic
 from rpcapi.conf import service_group
 
 Result = TypeVar("Result")
@@ -146,3 +148,21 @@ class Coordinator:
     def _has_persistent_session(self, driver: Any) -> bool:
         is_persistent: bool = self._tooz.Characteristics.NON_TIMEOUT_BASED in driver.CHARACTERISTICS
         return is_persistent
+
+
+class Membership(Periodic):
+    """Thread that renews the memberships of ``services``; warns once while renewals fail."""
+
+    def __init__(self, group: CoordinationGroup, services: Sequence[str]) -> None:
+        self._coordinators = [Coordinator(group, name) for name in services]
+        super().__init__(f"Renewal in service group {group.name}", self._renew, lambda: group.interval, self._leave)
+
+    def _renew(self) -> None:
+        for coordinator in self._coordinators:
+            if not self.is_stopping:
+                coordinator.renew_membership()
+
+    def _leave(self) -> None:
+        """Leave in parallel, because each member may take its full time limit during an outage."""
+        with ThreadPoolExecutor(len(self._coordinators)) as pool:
+            list(pool.map(Coordinator.close, self._coordinators))

@@ -35,8 +35,7 @@ def make_exporter(listener: socket.socket, folder: Path, workers: int) -> "HttpS
     from prometheus_client import CollectorRegistry, make_wsgi_app  # noqa: PLC0415
 
     from rpcapi.daemon.http_listener import HttpServer  # noqa: PLC0415
-    from rpcapi.daemon.process_figures import DaemonProcesses  # noqa: PLC0415
-    from rpcapi.daemon.worker_metrics import WorkerMetrics  # noqa: PLC0415
+    from rpcapi.daemon.process_figures import DaemonProcesses, WorkerMetrics  # noqa: PLC0415
 
     registry = CollectorRegistry()
     recorded = WorkerMetrics(folder)

@@ -13,8 +13,8 @@ from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi.daemon import process, worker
-from rpcapi.daemon.log_once import ProcessOnceFlag
 from rpcapi.daemon.notify import Notifier
+from rpcapi.daemon.process import ProcessOnceFlag
 from rpcapi.daemon.slot import Slot
 
 LOG = log.getLogger(__name__)

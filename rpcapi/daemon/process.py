@@ -56,3 +56,15 @@ class SignalSocket:
         signal.set_wakeup_fd(-1)
         self.reader.close()
         self._writer.close()
+
+
+class ProcessOnceFlag:
+    """Flag that only one of several forked processes can acquire: one byte in a pipe without writers."""
+
+    def __init__(self) -> None:
+        self._reader, writer = os.pipe()
+        os.write(writer, b"!")
+        os.close(writer)
+
+    def acquire(self) -> bool:
+        return bool(os.read(self._reader, 1))

@@ -1,18 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Process metrics of a daemon, collected by its exporter."""
+"""Collectors of the exporter, which alone may import them: metrics of workers, and of all processes."""
 
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 from prometheus_client import Metric, ProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from rpcapi.daemon.worker_metrics import WorkerMetrics
-
+_merge: Any = MultiProcessCollector.merge
 # Metrics of rpcapi.daemon.process_metrics, which only workers may import.
 PROCESS_ID = "gantt_worker_process_id"
 NOT_READY = "gantt_worker_not_ready"
+
+
+class WorkerMetrics(Collector):
+    """Collector of metrics in ``folder``; skips the empty files of starting workers, which cannot be read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterable[Metric]:
+        files = [str(file) for file in self._folder.glob("*.db") if _is_initialized(file)]
+        families: Iterable[Metric] = _merge(files)
+        return families
+
+
+def _is_initialized(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:  # gauges of a dead worker
+        return False
 
 
 class DaemonProcesses(Collector):

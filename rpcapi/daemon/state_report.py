@@ -12,7 +12,7 @@ from types import FrameType
 from oslo_config import cfg
 
 from rpcapi.daemon.garbage import collection_suspended
-from rpcapi.daemon.redaction import redact
+from rpcapi.daemon.logs import redact
 
 Describe = Callable[[], Mapping[str, object]]
 

@@ -16,8 +16,8 @@ from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi import errors, tracing
-from rpcapi.daemon import process, state_report, unknown_options
-from rpcapi.daemon.log_once import ProcessOnceFlag
+from rpcapi.daemon import configuration, process, state_report
+from rpcapi.daemon.process import ProcessOnceFlag
 from rpcapi.daemon.service import Service
 from rpcapi.daemon.waiting import ShutdownRequested
 
@@ -73,7 +73,7 @@ class Worker:
                     serving = True
                     self._send(SERVING)
                     if self._role.index == 0:
-                        unknown_options.warn(self._conf)
+                        configuration.warn_of_unknown_options(self._conf)
                 elif number == signal.SIGHUP:
                     self._reload(serving)
                 elif number == signal.SIGUSR2:

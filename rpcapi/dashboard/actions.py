@@ -9,7 +9,7 @@ from oslo_log import log
 from tqdm import tqdm
 from webob import Response
 
-from rpcapi.admin import draining, host_changes
+from rpcapi.admin import host_moves, services
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.admin.session import Session
 from rpcapi.dashboard.cluster import CachedCluster
@@ -59,14 +59,14 @@ class HostActions:
         return Response(status=303, headers={"Location": f"/hosts/{quote(name)}?done={done}"})
 
     def _enable(self, request: PageRequest, host: str) -> str:
-        host_changes.set_enabled(request.session, host, enabled=True)
+        services.set_enabled(request.session, host, enabled=True)
         return "enabled"
 
     def _disable(self, request: PageRequest, host: str) -> str:
         reason = str(request.http.POST.get("reason", "")).strip()
         if not reason or len(reason) > MAX_REASON:
             raise BadInput(f"To disable {host}, give a reason of at most {MAX_REASON} characters.")
-        host_changes.set_enabled(request.session, host, enabled=False, reason=reason)
+        services.set_enabled(request.session, host, enabled=False, reason=reason)
         return "disabled"
 
     def _drain(self, request: PageRequest, host: str) -> str:
@@ -86,7 +86,9 @@ class HostActions:
     def _run_drain(self, session: Session, host: str) -> None:
         """Drain a host. Migration records are the only state, so an interrupted drain can be repeated."""
         try:
-            result = draining.drain(session, host, lambda total: tqdm(total=total, disable=True), timeout=DRAIN_SECONDS)
+            result = host_moves.drain(
+                session, host, lambda total: tqdm(total=total, disable=True), timeout=DRAIN_SECONDS
+            )
             for failure in result.failures:
                 LOG.warning("Server %s of %s could not be moved: %s", failure.server, host, failure.reason)
             outcome = f"The drain has ended: {result.moved} of {result.total} servers are moved."
@@ -103,6 +105,6 @@ class HostActions:
     def _fence(self, request: PageRequest, host: str) -> str:
         if request.http.POST.get("confirm") != host:
             raise BadInput(f"To fence {host}, write its name into the form: its claims end, its guests are lost.")
-        ended = host_changes.fence(request.session, host)
+        ended = services.fence(request.session, host)
         LOG.warning("%d claims of %s ended", ended, host)
         return "fenced"

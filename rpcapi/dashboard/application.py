@@ -17,9 +17,8 @@ from webob import Request, Response
 from rpcapi import errors
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.admin.session import Session
-from rpcapi.dashboard.login_sessions import LoginSession, LoginSessions
 from rpcapi.dashboard.pages import BadInput, Page, PageNotFound, PageRequest, PageRoute
-from rpcapi.dashboard.sign_in import MAX_FIELD, SignIn, SignInRefused
+from rpcapi.dashboard.sign_in import MAX_FIELD, LoginSession, LoginSessions, SignIn, SignInRefused
 
 LOG = log.getLogger(__name__)
 

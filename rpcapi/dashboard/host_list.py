@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rpcapi import objects
-from rpcapi.admin import aggregate_write, api_providers
+from rpcapi.admin import api_providers
+from rpcapi.admin.aggregates import NAMESPACE as AGGREGATES
+from rpcapi.admin.aggregates import ZonesByHost
 from rpcapi.admin.services import AGENT, DOWN, DUPLICATE, TOO_OLD, UP, agent_state_of
 from rpcapi.admin.session import NO_ANSWER, Session
-from rpcapi.admin.zones import ZonesByHost
 from rpcapi.resources import names
 
 # States of a host, the worst last. Only UP accepts new servers.
@@ -148,11 +149,7 @@ def _read_partition(
     documents = {state.name: state.document for state in session.list_states("service", partition=name)}
     if before.log_position == log_position:
         return before._replace(services=documents, is_stale=False)
-    aggregates = [
-        state
-        for state in session.list_states(aggregate_write.NAMESPACE, partition=name)
-        if "deleted" not in state.document
-    ]
+    aggregates = [state for state in session.list_states(AGGREGATES, partition=name) if "deleted" not in state.document]
     trees: dict[str, list[Any]] = {}
     for state in session.list_states("compute", partition=name):
         trees.setdefault(state.document.get("root") or state.name, []).append(state)

@@ -3,19 +3,46 @@
 
 import gzip
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from webob import Response
 
-from rpcapi.dashboard import decision_log, heat_map, host_list
+from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.actions import DONE, HostActions
 from rpcapi.dashboard.cluster import CachedCluster
+from rpcapi.dashboard.host_list import STATES, Amounts, Host
 from rpcapi.dashboard.pages import Page, PageNotFound, PageRequest
 from rpcapi.resources import names
 
+NO_AMOUNTS = Amounts(0, 0)
+UNGROUPED = "-"  # hosts without zone or aggregate
 ROWS = 100  # hosts in the table below the map
 RECENT = 20  # decisions of a host
 GROUPS = {"zone": "availability zone", "aggregate": "aggregate", "partition": "partition", "none": "nothing"}
+
+
+def heat_map_document(hosts: Sequence[Host], resource_class: str, group_by: str) -> dict[str, Any]:
+    """Return columns by host, and host indexes by ``group_by``: zone, aggregate, partition, or "" for one group."""
+    amounts = [host.amounts.get(resource_class, NO_AMOUNTS) for host in hosts]
+    groups: dict[str, list[int]] = {}
+    for place, host in enumerate(hosts):
+        for group in _groups(host, group_by):
+            groups.setdefault(group, []).append(place)
+    return {
+        "class": resource_class,
+        "states": STATES,
+        "names": [host.name for host in hosts],
+        "state": [STATES.index(host.state) for host in hosts],
+        "used": [item.used for item in amounts],
+        "capacity": [item.capacity for item in amounts],
+        "groups": [{"name": name, "hosts": groups[name]} for name in sorted(groups)],
+    }
+
+
+def _groups(host: Host, group_by: str) -> Sequence[str]:
+    groups = {"zone": host.zones, "aggregate": host.aggregates, "partition": [host.partition]}
+    return groups.get(group_by, [""]) or [UNGROUPED]
 
 
 class HostPages:
@@ -56,7 +83,7 @@ class HostPages:
         response = Response(content_type="application/json", charset="UTF-8")
         response.etag = listed.version
         response.cache_control = "no-cache"
-        document = heat_map.document(selected, resource_class, "" if group_by == "none" else group_by)
+        document = heat_map_document(selected, resource_class, "" if group_by == "none" else group_by)
         response.body = json.dumps(document, separators=(",", ":")).encode()
         if "gzip" in request.http.headers.get("Accept-Encoding", ""):
             response.body = gzip.compress(response.body, compresslevel=1)
@@ -98,7 +125,7 @@ class HostPages:
 
 
 def _used_share(host: host_list.Host, resource_class: str) -> float:
-    amounts = host.amounts.get(resource_class, heat_map.NONE)
+    amounts = host.amounts.get(resource_class, NO_AMOUNTS)
     return amounts.used / amounts.capacity if amounts.capacity else 0.0
 
 

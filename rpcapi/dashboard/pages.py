@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from webob import Request, Response
 
 from rpcapi.admin.session import Session
-from rpcapi.dashboard.login_sessions import LoginSession
+from rpcapi.dashboard.sign_in import LoginSession
 
 MAX_NUMBER = 6  # digits
 

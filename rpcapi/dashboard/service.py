@@ -15,9 +15,8 @@ from rpcapi.dashboard.decision_pages import DecisionPages
 from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.group_pages import GroupPages
 from rpcapi.dashboard.host_pages import HostPages
-from rpcapi.dashboard.login_sessions import LoginSessions
 from rpcapi.dashboard.pages import PageRoute
-from rpcapi.dashboard.sign_in import make_sign_in
+from rpcapi.dashboard.sign_in import LoginSessions, make_sign_in
 from rpcapi.dashboard.status_pages import StatusPages
 from rpcapi.messaging import bus
 

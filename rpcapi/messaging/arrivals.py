@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from rpcapi.messaging.backlog import BACKLOG
-from rpcapi.messaging.dispatch import StrictServer, is_monitor_interval
+from rpcapi.messaging.dispatch import BACKLOG, StrictServer, is_monitor_interval
 from rpcapi.messaging.postponement import DelayedJobs
 from rpcapi.messaging.private import trace_receive
 

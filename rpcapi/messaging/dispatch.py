@@ -6,6 +6,8 @@ import logging
 import math
 import re
 import sys
+import threading
+from collections import Counter
 from contextlib import nullcontext
 from typing import Any
 
@@ -16,7 +18,6 @@ from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors
 from rpcapi.messaging import green
-from rpcapi.messaging.backlog import BACKLOG
 from rpcapi.messaging.drivers.errors import MessageTooLarge
 from rpcapi.messaging.heartbeats import Heartbeats
 from rpcapi.messaging.postponement import CallPostponed
@@ -32,6 +33,25 @@ MIN_MONITOR_S = 2.0  # servers send two heartbeats per interval, at whole second
 MAX_MONITOR_S = 24 * 3600.0
 
 _VERSION = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}")
+
+
+class Backlog:
+    """Received messages per topic that wait for a thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+
+    def add(self, topic: str, messages: int) -> None:
+        with self._lock:
+            self._counts[topic] += messages
+
+    def counts(self) -> dict[str, int]:
+        with self._lock:
+            return dict(self._counts)
+
+
+BACKLOG = Backlog()
 
 
 def check_message(message: Any) -> None:

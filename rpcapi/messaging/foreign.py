@@ -3,7 +3,8 @@
 
 import functools
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import oslo_messaging as messaging
@@ -11,12 +12,39 @@ from oslo_config import cfg
 from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors
-from rpcapi.messaging import bus, rabbit_channel
+from rpcapi.messaging import bus
 from rpcapi.messaging.arrivals import ArrivalServer
 from rpcapi.messaging.late_calls import DropCounter, LateCallDispatcher
+from rpcapi.messaging.private import PURPOSE_SEND
 
 CONNECT_SECONDS = 5.0
 RABBIT_PORT = 5672
+
+
+def is_rabbit(transport: RPCTransport) -> bool:
+    return getattr(transport._driver, "_get_connection", None) is not None
+
+
+@contextmanager
+def open_channel(transport: RPCTransport) -> Iterator[Any]:
+    """Yield a channel on an exclusive connection, locked against the heartbeat thread. Raises broker errors."""
+    with transport._driver._get_connection(PURPOSE_SEND) as pooled:
+        connection = pooled.connection
+        with connection._connection_lock, connection.connection.channel() as channel:
+            yield channel
+
+
+def may_be_waiting(transport: RPCTransport, incoming: Any) -> bool:
+    """Return whether the caller may still wait. RabbitMQ deletes the reply queue of a dead caller."""
+    queue = getattr(incoming, "reply_q", None)
+    if not queue or not is_rabbit(transport):
+        return True
+    try:
+        with open_channel(transport) as channel:
+            channel.queue_declare(queue, passive=True)
+    except Exception as error:
+        return "NOT_FOUND" not in str(error)
+    return True
 
 
 def rabbit_options() -> list[cfg.Opt]:
@@ -87,6 +115,6 @@ def get_server(
     *,
     on_dropped: DropCounter,
 ) -> ArrivalServer:
-    may_wait = functools.partial(rabbit_channel.may_be_waiting, transport)
+    may_wait = functools.partial(may_be_waiting, transport)
     dispatcher = LateCallDispatcher(list(endpoints), serializer, may_wait=may_wait, on_dropped=on_dropped)
     return ArrivalServer(transport, target, dispatcher)

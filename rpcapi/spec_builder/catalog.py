@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rpcapi.spec_builder.device_profiles import DeviceProfile
-from rpcapi.spec_builder.pci_aliases import PciAlias
+from rpcapi.spec_builder.pci import PciAlias
 
 LARGE_PAGE_KB = 2048
 

@@ -14,7 +14,7 @@ from rpcapi.spec_builder.catalog import LARGE_PAGE_KB
 from rpcapi.spec_builder.draft import FlavorImageProperties, SpecDraft
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
-from rpcapi.spec_builder.pci_aliases import NUMA_POLICIES
+from rpcapi.spec_builder.pci import NUMA_POLICIES
 
 
 def changed_fields(spec: RequestSpec, image: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ import os_resource_classes as orc
 
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.numa.cells import CELL_TRAIT, THREADS_TRAIT
-from rpcapi.spec_builder import cpus, features, numa_cells, page_sizes
+from rpcapi.spec_builder import cpus, features, numa_cells
 from rpcapi.spec_builder.cpus import CpuLayout
 from rpcapi.spec_builder.draft import FlavorImageProperties, SpecDraft
 from rpcapi.validation import topology
@@ -17,7 +17,7 @@ _OF_CELLS = (orc.VCPU, orc.PCPU, orc.MEMORY_MB)
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: int) -> None:
     """Add a request group per guest cell, if a NUMA topology is requested or implied; raises InvalidSpec."""
     layout = cpus.read(flavor_image, draft)
-    nodes, page_size = numa_cells.count_cells(flavor_image), page_sizes.requested_page_size(flavor_image)
+    nodes, page_size = numa_cells.count_cells(flavor_image), numa_cells.requested_page_size(flavor_image)
     if flavor_image.flag("locked_memory") and page_size is None:
         raise flavor_image.invalid("hw:locked_memory", "needs hw:mem_page_size")
     if not (nodes or page_size or layout.pinned or features.persistent_memory(flavor_image)):
@@ -37,7 +37,7 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: i
         ],
         "cpu_policy": layout.policy or topology.SHARED,
         "thread_policy": layout.thread_policy,
-        "page_size_kb": None if page_size is None else page_sizes.parse_size_kb(flavor_image, page_size, large_kb),
+        "page_size_kb": None if page_size is None else numa_cells.parse_size_kb(flavor_image, page_size, large_kb),
     }
     if layout.emulator_threads is not None:
         draft.numa["emulator_threads"] = layout.emulator_threads

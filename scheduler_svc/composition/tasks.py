@@ -10,8 +10,7 @@ from oslo_config import cfg
 
 from rpcapi.background import BackgroundLoop, Periodic
 from rpcapi.clients.served_versions import served_versions
-from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
-from rpcapi.daemon.membership import Membership
+from rpcapi.daemon.coordination import CoordinationGroup, Coordinator, Membership
 from scheduler_svc.composition.scheduling import SchedulingParts, milliseconds
 from scheduler_svc.composition.stores import liveness_source
 from scheduler_svc.conf import weighers

@@ -10,7 +10,7 @@ from rpcapi import conf as rpc_conf
 from rpcapi import context, errors
 from rpcapi.clients.client import ServiceClient
 from rpcapi.messaging import bus
-from rpcapi.messaging.backlog import BACKLOG
+from rpcapi.messaging.dispatch import BACKLOG
 from tests.support.bus.bus_peer import Ending, Peers, eventually
 
 BOUND = 100

@@ -13,7 +13,7 @@ import pytest
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors
-from rpcapi.access.rabbit_users import VHOST
+from rpcapi.access.broker_users import VHOST
 from rpcapi.clients.client import ServiceClient
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging import bus

@@ -13,7 +13,7 @@ from oslo_messaging._drivers import common
 
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
-from rpcapi.access.rabbit_users import VHOST
+from rpcapi.access.broker_users import VHOST
 from tests.support.bus.bus_peer import Ending, Peers, eventually
 
 ROUNDS = 10

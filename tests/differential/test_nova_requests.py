@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rpcapi import errors
-from rpcapi.spec_builder import pci_aliases
+from rpcapi.spec_builder import pci
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import Flavor
@@ -26,7 +26,7 @@ ALIASES = [
     '{"name": "a", "vendor_id": "8086", "product_id": "0443", "numa_policy": "required"}',
     '{"name": "b", "resource_class": "fast_nic", "traits": "physnet_a,HW_NIC_SRIOV"}',
 ]
-CATALOG = Catalog(pci_aliases.parse(ALIASES), large_page_kb=LARGE_KB)
+CATALOG = Catalog(pci.parse(ALIASES), large_page_kb=LARGE_KB)
 
 # Refused by gantt only: part of the error text -> reason.
 OURS = {

@@ -5,8 +5,7 @@ import logging
 import signal
 import sys
 
-from rpcapi.daemon.coordination import CoordinationGroup
-from rpcapi.daemon.membership import Membership
+from rpcapi.daemon.coordination import CoordinationGroup, Membership
 
 if __name__ == "__main__":
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # before there are threads that could take it

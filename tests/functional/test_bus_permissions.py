@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from rpcapi.access.rabbit_users import REPLY_EXCHANGE, SERVICE_USERS, VHOST
+from rpcapi.access.broker_users import REPLY_EXCHANGE, SERVICE_USERS, VHOST
 from rpcapi.access.senders import DIRECTED_SERVICES
 from rpcapi.messaging import bus
 

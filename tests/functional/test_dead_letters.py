@@ -16,7 +16,7 @@ from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
-from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE, VHOST
+from rpcapi.access.broker_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE, VHOST
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers.dead_letters import MAX_LETTERS, MAX_TEXT
 from tests.support.bus.bus_peer import eventually

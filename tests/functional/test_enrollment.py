@@ -8,10 +8,10 @@ from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
-from rpcapi.access import rabbit_users
+from rpcapi.access import broker_users
 from rpcapi.access.rabbit_management import BrokerAdministration
 
-USER = rabbit_users.agent("h.1")
+USER = broker_users.agent("h.1")
 DRAIN_SECONDS = 60
 
 
@@ -20,7 +20,7 @@ def connect(rabbit: RabbitNode, password: str) -> amqp.Connection:
         host=f"{LOOPBACK}:{rabbit.ports.amqp}",
         userid=USER.name,
         password=password,
-        virtual_host=rabbit_users.VHOST,
+        virtual_host=broker_users.VHOST,
         read_timeout=DRAIN_SECONDS,
     )
     connection.connect()
@@ -61,4 +61,4 @@ def test_only_the_administrator_may_enrol(managed_rabbit: tuple[RabbitNode, str]
     for name in ("operator", "compute"):
         administration = BrokerAdministration(f"http://{name}:{rabbit.passwords.of(name)}@{address}")
         with pytest.raises(errors.Unavailable, match="401"):
-            administration.enroll(rabbit_users.agent("h2"), "any")
+            administration.enroll(broker_users.agent("h2"), "any")

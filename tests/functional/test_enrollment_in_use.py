@@ -22,7 +22,7 @@ from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors, objects
-from rpcapi.access.rabbit_users import VHOST
+from rpcapi.access.broker_users import VHOST
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import SchedulerAPI

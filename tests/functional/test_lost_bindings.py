@@ -13,9 +13,9 @@ from oslo_config import cfg
 from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from rpcapi.access.rabbit_users import REPLY_EXCHANGE, VHOST
+from rpcapi.access.broker_users import REPLY_EXCHANGE, VHOST
 from rpcapi.messaging import bus
-from rpcapi.messaging.drivers import rabbit_bindings, rabbit_returns
+from rpcapi.messaging.drivers import rabbit_exchanges, rabbit_returns
 from tests.support.bus.bus_peer import eventually
 
 SERVED, EXCHANGE = "conductor", "gantt-conductor"
@@ -79,7 +79,7 @@ def admin(managed_rabbit: tuple[RabbitNode, str]) -> Iterator[amqp.Connection]:
 def make_deployment(
     managed_rabbit: tuple[RabbitNode, str], admin: amqp.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Deployment]]:
-    monkeypatch.setattr(rabbit_bindings, "CHECK_SECONDS", 0.5)
+    monkeypatch.setattr(rabbit_exchanges, "CHECK_SECONDS", 0.5)
     monkeypatch.setattr(rabbit_returns, "_logged", {})
     created: list[Deployment] = []
 
@@ -100,14 +100,14 @@ def make_deployment(
 def test_lost_binding_is_reported_by_the_sender_and_restored_by_the_service(
     make_deployment: Callable[..., Deployment], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(rabbit_bindings, "CHECK_SECONDS", 1e6)
+    monkeypatch.setattr(rabbit_exchanges, "CHECK_SECONDS", 1e6)
     deployment = make_deployment()
     deployment.admin.queue_unbind(SERVED, EXCHANGE, SERVED)
     with caplog.at_level(logging.WARNING):
         assert not deployment.is_answered()
     assert f"no queue is bound to key '{SERVED}' of exchange '{EXCHANGE}'" in caplog.text
     # Its next check restores it
-    monkeypatch.setattr(rabbit_bindings, "CHECK_SECONDS", 0.5)
+    monkeypatch.setattr(rabbit_exchanges, "CHECK_SECONDS", 0.5)
     check_now(deployment)
     eventually(deployment.is_answered, "the service answers again")
 

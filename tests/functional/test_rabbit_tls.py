@@ -20,7 +20,7 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
-from rpcapi.access import rabbit_users
+from rpcapi.access import broker_users
 from rpcapi.access.rabbit_management import BrokerAdministration
 from rpcapi.messaging import bus
 from tests.support import documentation
@@ -57,7 +57,7 @@ class TlsBroker(NamedTuple):
         """The transport URL of the user by these host:port, by default the port with TLS."""
         login = f"{USER}:{self.node.passwords.of(USER)}"
         addresses = hosts or (f"{SERVER_NAME}:{self.port}",)
-        return f"{driver}://{','.join(f'{login}@{address}' for address in addresses)}/{rabbit_users.VHOST}"
+        return f"{driver}://{','.join(f'{login}@{address}' for address in addresses)}/{broker_users.VHOST}"
 
     def options(self, **changes: str) -> dict[str, str | bool]:
         """Options of [oslo_messaging_rabbit] with which a connection succeeds, and changes of them."""
@@ -247,7 +247,7 @@ def test_each_of_several_hosts_is_verified_by_its_own_name(
 def test_management_api_by_the_documented_url(broker: TlsBroker) -> None:
     url = broker.of_docs("https://", ADMIN).strip()
     administration = BrokerAdministration(url)
-    user = rabbit_users.agent("h1")
+    user = broker_users.agent("h1")
     administration.enroll(user, "word")
     assert administration.revoke(user.name)
 

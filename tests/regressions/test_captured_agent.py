@@ -18,8 +18,8 @@ from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors, objects
+from rpcapi.access.broker_users import VHOST
 from rpcapi.access.callers import CALLERS
-from rpcapi.access.rabbit_users import VHOST
 from rpcapi.access.senders import agent_user
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI

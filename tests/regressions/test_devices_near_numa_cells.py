@@ -15,7 +15,7 @@ from rpcapi.resources.trees.tree import AllocationCandidate
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import Flavor
-from rpcapi.spec_builder.pci_aliases import PciAlias
+from rpcapi.spec_builder.pci import PciAlias
 from tests.support.clouds.tracked_host import TrackedHost
 
 # CPUs and memory of each cell.

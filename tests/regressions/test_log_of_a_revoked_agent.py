@@ -20,9 +20,9 @@ import pytest
 from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
+from rpcapi.access.broker_users import VHOST, agent
 from rpcapi.access.rabbit_management import BrokerAdministration
-from rpcapi.access.rabbit_users import VHOST, agent
-from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter
+from rpcapi.messaging.drivers.rabbit_listening import RabbitReplyWaiter
 
 FAILURES = 20
 # Lines about one failure that goes on.

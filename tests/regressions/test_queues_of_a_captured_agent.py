@@ -17,8 +17,8 @@ from amqp.exceptions import MessageNacked
 from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
+from rpcapi.access.broker_users import REPLY_EXCHANGE, VHOST, agent
 from rpcapi.access.rabbit_management import BrokerAdministration
-from rpcapi.access.rabbit_users import REPLY_EXCHANGE, VHOST, agent
 from tests.support.servers import AGENT_HOSTS
 
 pytestmark = pytest.mark.long  # Only a real broker has these rules.

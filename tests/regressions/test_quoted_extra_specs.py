@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from rpcapi.conf import flavors
 from rpcapi.spec_builder.catalog import Catalog
-from rpcapi.spec_builder.pci_aliases import PciAlias
+from rpcapi.spec_builder.pci import PciAlias
 
 CATALOG = Catalog(aliases={name: PciAlias(name, f"CUSTOM_{name.upper()}") for name in ("nic", "gpu")})
 DEVICES = '"pci_passthrough:alias=nic:1,gpu:1"'

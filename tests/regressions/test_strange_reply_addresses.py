@@ -12,7 +12,7 @@ import pytest
 
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from rpcapi.access.rabbit_users import VHOST
+from rpcapi.access.broker_users import VHOST
 from rpcapi.messaging import bus
 from tests.support.bus.bus_peer import Ending, Endpoint, Peers
 

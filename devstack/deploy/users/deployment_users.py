@@ -15,7 +15,7 @@ from devstack.deploy.users import redis_users
 from devstack.deploy.users.errors import DevstackError
 from devstack.deploy.users.folder import Passwords, private_folder, write_private
 from devstack.deploy.users.rabbitmq_users import definitions
-from rpcapi.access.rabbit_users import SERVICE_USERS, RabbitUser
+from rpcapi.access.broker_users import SERVICE_USERS, RabbitUser
 
 SERVICES = ("scheduler", "conductor", "reader")  # roles with one user per controller
 OPERATOR = "operator"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from devstack.deploy.users.folder import Passwords
-from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE, DEPLOYED_EXCHANGES, VHOST, RabbitUser
+from rpcapi.access.broker_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE, DEPLOYED_EXCHANGES, VHOST, RabbitUser
 from rpcapi.messaging.drivers import dead_letters
 
 # User of the run folder's owner and of the protocol tests; no service has its password.

@@ -20,7 +20,7 @@ from devstack.lab.moves.scenario import (
 from devstack.lab.private_cluster import SCHEDULERS, ClusterBenchmark, booted, wait_for_nodes
 from devstack.lab.rows import ResultRow
 from devstack.servers.ports import free_port
-from rpcapi.admin import draining
+from rpcapi.admin.host_moves import PARALLEL
 from rpcapi.cli import host_moves
 
 
@@ -36,7 +36,7 @@ class MovesBenchmark(ClusterBenchmark):
         option("--servers", "Servers of each host that is left", default=50),
         option("--hosts", "Hosts that are lost, and as many others, which take all servers", host_count, 10),
         option("--memory", "Memory of a server, to copy", default=2048, metavar="MB"),
-        option("--parallel", "Servers that the drain moves at a time", host_moves.parse_parallel, draining.PARALLEL),
+        option("--parallel", "Servers that the drain moves at a time", host_moves.parse_parallel, PARALLEL),
         option("--per-request", "Servers of a boot request, which one thread of the conductor serves", default=5),
         SCHEDULERS,
     )

@@ -21,7 +21,7 @@ from devstack.lab.rpc.echo_service import TOPIC
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess
 from devstack.servers.rabbitmq import CONFINED_DRIVER, RabbitNode
-from rpcapi.access import rabbit_users
+from rpcapi.access import broker_users
 from rpcapi.access.rabbit_management import BrokerAdministration
 
 IMPORT_PART = 1000  # users per request, because the management API limits its size
@@ -46,7 +46,7 @@ class AgentsBroker:
         # These agents may also call the echo service.
         self._agents = [
             replace(agent, calls=(*agent.calls, TOPIC))
-            for agent in (rabbit_users.agent(f"host{number}") for number in range(users))
+            for agent in (broker_users.agent(f"host{number}") for number in range(users))
         ]
         self._management_port = free_port()
         self._node = RabbitNode(folder / "rabbit", management_port=self._management_port)
@@ -56,7 +56,7 @@ class AgentsBroker:
 
     def start(self, executor: str) -> None:
         self._node.start()
-        url = f"http://{ADMIN}:{self._node.passwords.of(ADMIN)}@{LOOPBACK}:{self._management_port}/{rabbit_users.VHOST}"
+        url = f"http://{ADMIN}:{self._node.passwords.of(ADMIN)}@{LOOPBACK}:{self._management_port}/{broker_users.VHOST}"
         administration, passwords = BrokerAdministration(url), AgentPasswords(self._node.folder)
         parts = [self._agents[first : first + IMPORT_PART] for first in range(0, len(self._agents), IMPORT_PART)]
         documents = [definitions(agents, passwords) for agents in parts]
@@ -69,7 +69,7 @@ class AgentsBroker:
     def urls(self, clients: int) -> list[str]:
         """Return one transport URL per client, for different agents as far as possible."""
         names = [self._agents[number % len(self._agents)].name for number in range(clients)]
-        address = f"{LOOPBACK}:{self._node.ports.amqp}/{rabbit_users.VHOST}"
+        address = f"{LOOPBACK}:{self._node.ports.amqp}/{broker_users.VHOST}"
         return [f"{CONFINED_DRIVER}://{quote(name, safe='')}:{PASSWORD}@{address}" for name in names]
 
     def measure_memory(self) -> None:

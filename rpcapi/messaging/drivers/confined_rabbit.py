@@ -23,13 +23,12 @@ from rpcapi.messaging.drivers import (
     rabbit_dead_letters,
     rabbit_queues,
     rabbit_senders,
-    rabbit_tls,
+    rabbit_transport,
 )
 from rpcapi.messaging.drivers.dead_letters import DeadLetter
 from rpcapi.messaging.drivers.rabbit_connection import RabbitConnection
-from rpcapi.messaging.drivers.rabbit_listening import RabbitListener
+from rpcapi.messaging.drivers.rabbit_listening import RabbitListener, RabbitReplyWaiter, expect_reply_of
 from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
-from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter, expect_reply_of
 from rpcapi.messaging.private import PURPOSE_LISTEN, PURPOSE_SEND, PollStyleListenerAdapter
 from rpcapi.messaging.private_rabbit import RabbitDriver
 
@@ -44,10 +43,10 @@ class ConfinedRabbitDriver(RabbitDriver):
     _reply_q: str | None
 
     def __init__(self, conf: Any, url: oslo_messaging.TransportURL, *args: Any, **kwargs: Any) -> None:
-        # oslo.messaging derives rabbit_tls.SCHEME from this name.
+        # oslo.messaging derives rabbit_transport.SCHEME from this name.
         url.transport = "gantt-rabbit"
         super().__init__(conf, url, *args, **kwargs)
-        rabbit_tls.check(self.conf.oslo_messaging_rabbit)
+        rabbit_transport.check(self.conf.oslo_messaging_rabbit)
         self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, RabbitConnection)
         self._shared_topics: set[str] = set()  # topics, and so queue names, of this process's servers
         self.dead_letter_outbox = rabbit_dead_letters.DeadLetterOutbox(

@@ -5,6 +5,7 @@ import logging
 import sys
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +14,28 @@ from oslo_messaging import exceptions
 
 from rpcapi.context import SENDER_KEY
 from rpcapi.messaging.drivers import names, wire
-from rpcapi.messaging.drivers.duplicates import RecentIds
 from rpcapi.messaging.drivers.errors import BusError, ClaimedElsewhere, MessageExpired, MessageTooLarge
-from rpcapi.messaging.drivers.listen_target import ListenTarget
+from rpcapi.messaging.drivers.names import ListenTarget
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.private import Listener, RpcIncomingMessage, serialize_remote_exception
 
 LOG = logging.getLogger(__name__)
+
+
+class RecentIds:
+    def __init__(self, max_keys: int = 1024) -> None:
+        self._max_keys = max_keys
+        self._lock = threading.Lock()
+        self._keys: OrderedDict[str, None] = OrderedDict()
+
+    def add_if_new(self, key: str) -> bool:
+        with self._lock:
+            if key in self._keys:
+                return False
+            self._keys[key] = None
+            if len(self._keys) > self._max_keys:
+                self._keys.popitem(last=False)
+            return True
 
 
 @dataclass(frozen=True)

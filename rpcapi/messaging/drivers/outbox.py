@@ -9,10 +9,10 @@ from typing import TypeVar
 import redis
 from oslo_messaging import exceptions
 
-from rpcapi.access import bus_users
+from rpcapi.access import broker_users
 from rpcapi.messaging.drivers import dead_letters, names, wire
 from rpcapi.messaging.drivers.errors import BusRefused
-from rpcapi.messaging.drivers.listen_target import ListenTarget
+from rpcapi.messaging.drivers.names import ListenTarget
 from rpcapi.messaging.drivers.redis_channel import CONNECTION_ERRORS, BusChannel
 
 LOG = logging.getLogger(__name__)
@@ -104,5 +104,5 @@ class Outbox:
         return [member.decode() for member in members]
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        users = bus_users.NAMES if self.user in bus_users.READERS_OF_DEAD_LETTERS else (self.user,)
+        users = broker_users.BUS_USERS if self.user in broker_users.READERS_OF_DEAD_LETTERS else (self.user,)
         return dead_letters.read(self.channel.client, users)

@@ -11,11 +11,10 @@ import kombu
 import oslo_messaging
 
 from rpcapi import tls
-from rpcapi.access.rabbit_users import REPLY_EXCHANGE
-from rpcapi.messaging.drivers import deadline, rabbit_returns, rabbit_senders, rabbit_tls
+from rpcapi.access.broker_users import REPLY_EXCHANGE
+from rpcapi.messaging.drivers import deadline, rabbit_returns, rabbit_senders, rabbit_transport
 from rpcapi.messaging.drivers.errors import QueueFull
-from rpcapi.messaging.drivers.rabbit_bindings import BindingCheck
-from rpcapi.messaging.drivers.rabbit_exchange import DeployedExchange
+from rpcapi.messaging.drivers.rabbit_exchanges import BindingCheck, DeployedExchange
 from rpcapi.messaging.drivers.rabbit_messages import PeerConsumer
 from rpcapi.messaging.private import PURPOSE_LISTEN
 from rpcapi.messaging.private_rabbit import Connection, Consumer, NotificationAMQPListener
@@ -46,7 +45,7 @@ class RabbitConnection(Connection):
         super().__init__(conf, *args, **kwargs)
 
     def _fetch_ssl_params(self) -> dict[str, Any] | bool:
-        return rabbit_tls.parameters(super()._fetch_ssl_params())
+        return rabbit_transport.parameters(super()._fetch_ssl_params())
 
     def consume(self, timeout: float | None = None) -> None:
         """Wait for a message, or check the bindings if the check is due."""

@@ -13,7 +13,7 @@ import amqp
 import oslo_messaging
 
 from rpcapi import tls
-from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE
+from rpcapi.access.broker_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.dead_letters import MAX_LETTERS, DeadLetter, parse
 from rpcapi.messaging.drivers.rabbit_queues import SECONDS, Connect, use_channel

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 import redis
 from oslo_messaging import exceptions
 
-from rpcapi.access import bus_users
+from rpcapi.access import broker_users
 from rpcapi.background import BackgroundLoop
 from rpcapi.messaging.drivers import names, wire
 from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
@@ -29,7 +29,7 @@ class Receiver(BackgroundLoop):
         self.reply_to = wire.new_id()
         self._process = names.process(outbox.user, self.reply_to)
         self._own_inbox = names.inbox(outbox.user, self._process)
-        self._inboxes = [names.inbox(user, self._process) for user in bus_users.NAMES]
+        self._inboxes = [names.inbox(user, self._process) for user in broker_users.BUS_USERS]
         self._channel = channel
         self._outbox = outbox
         self._on_reply = on_reply

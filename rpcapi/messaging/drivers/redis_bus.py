@@ -19,8 +19,8 @@ from rpcapi.access.senders import SenderDirectory
 from rpcapi.conf import bus_address, register_groups
 from rpcapi.conf import rpc as rpc_conf
 from rpcapi.messaging.drivers import dead_letters, errors, names, opts, wire
-from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.listener import BusListener
+from rpcapi.messaging.drivers.names import ListenTarget
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.drivers.receiver import Receiver
 from rpcapi.messaging.drivers.redis_channel import BusChannel, BusLimits

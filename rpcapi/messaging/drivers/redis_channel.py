@@ -17,7 +17,7 @@ from typing import Any
 
 import redis
 
-from rpcapi.access import bus_users
+from rpcapi.access import broker_users
 from rpcapi.conf.bus_address import RedisAddress
 from rpcapi.messaging.drivers import dead_letters, errors, names
 from rpcapi.messaging.drivers.names import BODIES
@@ -70,7 +70,7 @@ class BusChannel:
     def __init__(self, address: RedisAddress, limits: BusLimits) -> None:
         self.address = address
         self.limits = limits
-        self.user = bus_users.user_of(address.username)
+        self.user = broker_users.user_of(address.username)
         self.received_key = names.received(self.user)
         self.received_index_key = names.received_index(self.user)
         self.client: Any = redis.Redis(connection_pool=_pool(address, limits))

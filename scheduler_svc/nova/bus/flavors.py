@@ -14,7 +14,7 @@ from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.groups import RequestGroup, freeze
 from rpcapi.resources.numa.topology import DevicePolicy
-from rpcapi.spec_builder import builder, cpus, extra_specs, features, pci_aliases
+from rpcapi.spec_builder import builder, cpus, extra_specs, features, pci
 from rpcapi.spec_builder.draft import FORBIDDEN, REQUIRED, FlavorImageProperties, SpecDraft
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.validation import topology
@@ -51,7 +51,7 @@ def draft(flavor_image: FlavorImageProperties, groups: Sequence[RequestGroup], *
         result.add_group(group)
     builder.add_defaults(flavor_image, result, boots_from_volume=False)
     features.translate(flavor_image, result)
-    if flavor_image.value("pci_numa_affinity_policy", pci_aliases.NUMA_POLICIES) == DevicePolicy.SOCKET:
+    if flavor_image.value("pci_numa_affinity_policy", pci.NUMA_POLICIES) == DevicePolicy.SOCKET:
         result.add_trait(os_traits.COMPUTE_SOCKET_PCI_NUMA_AFFINITY)
     return result
 

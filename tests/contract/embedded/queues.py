@@ -2,7 +2,7 @@
 """Reads and writes the queues of the bus in Redis."""
 
 from devstack.servers.redis import RedisServer
-from rpcapi.access import bus_users
+from rpcapi.access import broker_users
 from rpcapi.messaging.drivers import names
 from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import BELL
@@ -11,7 +11,7 @@ from tests.support.bus.bus_peer import Peers
 
 def topic_queue(peers: Peers) -> str:
     """Return the queue of the topic for the administrator, who is everybody on a server without users."""
-    return names.topic_queue(bus_users.ADMIN, peers.exchange, peers.topic)
+    return names.topic_queue(broker_users.ADMIN, peers.exchange, peers.topic)
 
 
 def waiting(server: RedisServer, peers: Peers) -> int:

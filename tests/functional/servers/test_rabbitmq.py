@@ -15,7 +15,7 @@ from devstack.servers.errors import (
 )
 from devstack.servers.ports import LOOPBACK, answers
 from devstack.servers.rabbitmq import RabbitNode
-from rpcapi.access.rabbit_users import VHOST
+from rpcapi.access.broker_users import VHOST
 
 
 def test_killed_node_restarts_with_durable_messages(make_rabbit):

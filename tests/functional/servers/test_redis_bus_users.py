@@ -7,13 +7,13 @@ import pytest
 import redis
 
 from devstack.servers.redis_bus_users import BUS_SETTINGS, BUS_USERS
-from rpcapi.access import bus_users
+from rpcapi.access import broker_users
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging.drivers import names
 from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import LUA
 
-USERS = list(bus_users.USERS)
+USERS = list(broker_users._SERVICE_USERS_BY_NAME)
 SERVED = {"scheduler": "scheduler", "claims.cell1": "scheduler", "conductor": "conductor", "compute": "compute"}
 RANDOM = "0f" * 16
 
@@ -69,11 +69,11 @@ def refused(client: Any, *command: object) -> bool:
 @pytest.mark.parametrize("user", USERS)
 def test_user_appends_to_its_own_lists_of_the_services_that_it_calls(server, user):
     with redis.Redis.from_url(server.url(user)) as client:
-        for sender in bus_users.NAMES:
+        for sender in broker_users.BUS_USERS:
             for topic, service_user in SERVED.items():
-                own = sender == user and topic.partition(".")[0] in bus_users.USERS[user].calls
+                own = sender == user and topic.partition(".")[0] in broker_users._SERVICE_USERS_BY_NAME[user].calls
                 # A server returns requests that it has not begun.
-                requeues = user == service_user and sender in bus_users.callers_of(topic)
+                requeues = user == service_user and sender in broker_users.callers_of(topic)
                 for queue in queues(sender, topic):
                     assert refused(client, "LPUSH", queue, "x") is not (own or requeues), (user, queue)
                     assert refused(client, "RPOP", queue) is not requeues, (user, queue)
@@ -90,8 +90,8 @@ def test_user_reads_only_its_own_inboxes_and_writes_only_in_its_own_name(server,
         "client": {"client", "scheduler", "conductor"},
     }[user]
     with redis.Redis.from_url(server.url(user)) as client:
-        for sender in bus_users.NAMES:
-            for reader in bus_users.NAMES:
+        for sender in broker_users.BUS_USERS:
+            for reader in broker_users.BUS_USERS:
                 key = inbox(sender, reader)
                 own = sender == user and (reader in may_answer or reader == "admin")
                 wakes = reader == user
@@ -128,7 +128,7 @@ def test_user_registers_only_servers_of_its_own_services(server, user):
     with redis.Redis.from_url(server.url(user)) as client:
         for topic, service_user in SERVED.items():
             serves = user == service_user
-            calls = topic.partition(".")[0] in bus_users.USERS[user].calls
+            calls = topic.partition(".")[0] in broker_users._SERVICE_USERS_BY_NAME[user].calls
             process = names.server_process(exchange(topic), topic, "h1")
             fanout = names.fanout_members(exchange(topic), topic)
             assert refused(client, "SET", process, "x") is not serves

@@ -11,7 +11,7 @@ from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.lab.chaos.deployment import ChaosCluster
 from devstack.lab.chaos.faults.fault import BUS, DaemonFault, Fault
 from devstack.servers.ports import LOOPBACK
-from rpcapi.access.rabbit_users import VHOST
+from rpcapi.access.broker_users import VHOST
 
 TAP_SECONDS = (1.0, 3.0)
 MOST_MESSAGES = 500

@@ -7,7 +7,7 @@ from oslo_config import cfg
 from rpcapi import errors
 from rpcapi.conf import catalog, flavors
 from rpcapi.spec_builder.builder import build_spec
-from rpcapi.spec_builder.pci_aliases import PciAlias
+from rpcapi.spec_builder.pci import PciAlias
 
 
 def read(folder, text):

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 from rpcapi import errors
 from rpcapi.daemon import bus_metrics, options
 from rpcapi.daemon.bus_metrics import BusMeasurement
-from rpcapi.messaging.backlog import BACKLOG
+from rpcapi.messaging.dispatch import BACKLOG
 from rpcapi.messaging.drivers import dead_letters
 
 

@@ -4,7 +4,7 @@
 import os
 
 from rpcapi.daemon import process
-from rpcapi.daemon.log_once import ProcessOnceFlag
+from rpcapi.daemon.process import ProcessOnceFlag
 
 
 def test_one_of_many_processes_acquires_the_flag() -> None:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
-from rpcapi.daemon import membership
-from rpcapi.daemon.coordination import CoordinationGroup
-from rpcapi.daemon.membership import Membership
+from rpcapi.daemon import coordination
+from rpcapi.daemon.coordination import CoordinationGroup, Membership
 
 GROUP = CoordinationGroup("zake://", "gantt.cell1", 32.0)
 
@@ -34,7 +33,7 @@ class Coordinator:
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    monkeypatch.setattr(membership, "Coordinator", Coordinator)
+    monkeypatch.setattr(coordination, "Coordinator", Coordinator)
     monkeypatch.setattr(Coordinator, "log", [], raising=False)
     monkeypatch.setattr(Coordinator, "away", False)
     return Coordinator.log

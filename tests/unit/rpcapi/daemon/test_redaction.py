@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rpcapi.daemon.redaction import redact, redact_handlers
+from rpcapi.daemon.logs import redact, redact_handlers
 
 
 def test_redacting_handlers_twice_wraps_them_once(log_file: Path) -> None:

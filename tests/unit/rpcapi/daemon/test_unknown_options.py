@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from rpcapi.daemon import unknown_options
+from rpcapi.daemon import configuration
 from tests.unit.rpcapi.daemon.conftest import ToyDaemon, eventually
 
 
@@ -33,16 +33,16 @@ def test_unknown_section_is_no_warning_and_an_unreadable_file_is_one(
     conf.register_opts([cfg.StrOpt("log_file")])
     conf.register_opts([cfg.StrOpt("folder")], group="toy")
     conf(["--config-file", str(path), "--config-dir", str(folder)], project="gantt")
-    unknown_options.warn(conf)
+    configuration.warn_of_unknown_options(conf)
     (line,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert line == f"{folder / 'b.conf'}: unknown option 'foldre' in section [toy]; check its spelling"
 
     caplog.clear()
     path.unlink()
-    unknown_options.warn(conf)
+    configuration.warn_of_unknown_options(conf)
     assert f"{path} can no longer be read" in caplog.text
 
     caplog.clear()
     path.write_text("[toy\nthis is no configuration")
-    unknown_options.warn(conf)
+    configuration.warn_of_unknown_options(conf)
     assert f"{path} can no longer be read" in caplog.text

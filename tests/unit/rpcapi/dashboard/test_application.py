@@ -14,10 +14,9 @@ from rpcapi.admin.migrations import CopyProgress
 from rpcapi.dashboard import application, host_list, rendering
 from rpcapi.dashboard.application import Dashboard
 from rpcapi.dashboard.cached import Cached
-from rpcapi.dashboard.login_sessions import LoginSessions
 from rpcapi.dashboard.pages import Page, PageRoute
 from rpcapi.dashboard.service import make_routes
-from rpcapi.dashboard.sign_in import Person, TokenSignIn
+from rpcapi.dashboard.sign_in import LoginSessions, Person, TokenSignIn
 
 TOKEN = "a" * 20
 SESSION = SimpleNamespace(for_request=lambda user: SimpleNamespace(user=user))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
-from rpcapi.dashboard import heat_map, host_list
+from rpcapi.dashboard import host_list, host_pages
 from rpcapi.dashboard.host_list import Amounts
 from scheduler_svc.core.namespaces import built_in
 
@@ -167,7 +167,7 @@ def test_heat_map_has_a_host_in_each_of_its_groups() -> None:
     aggregates = [state(name, {"hosts": ["h1"]}) for name in ("a", "b")]
     listed = read(Listing(compute=[node("h1/n1", 4, 1), node("h2/n1", 8)], aggregate=aggregates))
 
-    document = heat_map.document(listed.hosts, "VCPU", "aggregate")
+    document = host_pages.heat_map_document(listed.hosts, "VCPU", "aggregate")
 
     assert document["groups"] == [
         {"name": "-", "hosts": [1]},
@@ -176,4 +176,4 @@ def test_heat_map_has_a_host_in_each_of_its_groups() -> None:
     ]
     assert (document["used"], document["capacity"]) == ([1, 0], [4, 8])
     assert [document["states"][number] for number in document["state"]] == ["down", "down"]
-    assert heat_map.document(listed.hosts, "PCPU", "")["groups"] == [{"name": "", "hosts": [0, 1]}]
+    assert host_pages.heat_map_document(listed.hosts, "PCPU", "")["groups"] == [{"name": "", "hosts": [0, 1]}]

@@ -6,8 +6,7 @@ import time
 import pytest
 from webob import Request, Response
 
-from rpcapi.dashboard.login_sessions import LoginSessions
-from rpcapi.dashboard.sign_in import Person
+from rpcapi.dashboard.sign_in import LoginSessions, Person
 
 ADA = Person("ada@Default", "id-1", True)
 BOB = Person("bob@Default", "id-2", False)

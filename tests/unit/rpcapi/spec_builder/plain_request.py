@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests of a flavor with 4 CPUs, 4096 MiB and 10 GiB, with a catalog of aliases and profiles."""
 
-from rpcapi.spec_builder import device_profiles, pci_aliases
+from rpcapi.spec_builder import device_profiles, pci
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import Flavor
@@ -11,7 +11,7 @@ QAT = '{"name": "QuickAssist", "vendor_id": "8086", "product_id": "0443", "numa_
 NIC = '{"name": "nic", "resource_class": "fast nic", "traits": "physnet-a,HW_NIC_SRIOV"}'
 ANY = '{"name": "any", "vendor_id": "10DE", "product_id": "1db6", "numa_policy": "preferred"}'
 CATALOG = Catalog(
-    pci_aliases.parse([QAT, NIC, ANY]),
+    pci.parse([QAT, NIC, ANY]),
     {
         "fpga": device_profiles.parse_profile(
             "fpga", [{"resources:FPGA": "1", "trait:CUSTOM_AES": "required"}, {"resources:VGPU": "2"}]

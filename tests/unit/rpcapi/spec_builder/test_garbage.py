@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from rpcapi import errors
 from rpcapi.objects.request_schema import check_spec
-from rpcapi.spec_builder import device_profiles, pci_aliases
+from rpcapi.spec_builder import device_profiles, pci
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
 
 CATALOG = Catalog(
-    pci_aliases.parse(['{"name": "a", "resource_class": "CUSTOM_A", "numa_policy": "required"}']),
+    pci.parse(['{"name": "a", "resource_class": "CUSTOM_A", "numa_policy": "required"}']),
     {"p": device_profiles.parse_profile("p", [{"resources:FPGA": "1"}])},
 )
 HARDWARE = (

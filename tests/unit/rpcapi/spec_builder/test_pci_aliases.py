@@ -4,8 +4,8 @@
 import pytest
 
 from rpcapi import errors
-from rpcapi.spec_builder import pci_aliases
-from rpcapi.spec_builder.pci_aliases import PciAlias
+from rpcapi.spec_builder import pci
+from rpcapi.spec_builder.pci import PciAlias
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,13 @@ from rpcapi.spec_builder.pci_aliases import PciAlias
 )
 def test_malformed_alias_is_bad_configuration(text, sentence):
     with pytest.raises(errors.BadConfiguration) as caught:
-        pci_aliases.parse([text])
+        pci.parse([text])
     assert sentence in caught.value.sentence
 
 
 def test_contradicting_definitions_of_an_alias_are_bad_configuration():
     with pytest.raises(errors.BadConfiguration, match="'a' is defined twice"):
-        pci_aliases.parse(['{"name": "a", "resource_class": "x"}', '{"name": "a", "resource_class": "y"}'])
+        pci.parse(['{"name": "a", "resource_class": "x"}', '{"name": "a", "resource_class": "y"}'])
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_contradicting_definitions_of_an_alias_are_bad_configuration():
     ],
 )
 def test_alias_is_read_with_its_resource_class_and_traits(text, alias):
-    assert pci_aliases.parse([text, text]) == {"a": alias}
+    assert pci.parse([text, text]) == {"a": alias}

@@ -2,7 +2,7 @@
 """Which background tasks a worker has."""
 
 from rpcapi.background import Periodic
-from rpcapi.daemon.membership import Membership
+from rpcapi.daemon.coordination import Membership
 from scheduler_svc.composition import policy, stores, tasks
 from scheduler_svc.composition.scheduling import SchedulingParts
 from scheduler_svc.notifications.publisher import NotificationPublisher

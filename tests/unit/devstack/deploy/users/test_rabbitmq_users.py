@@ -7,7 +7,7 @@ import json
 
 from devstack.deploy.users.folder import Passwords
 from devstack.deploy.users.rabbitmq_users import definitions
-from rpcapi.access.rabbit_users import SERVICE_USERS
+from rpcapi.access.broker_users import SERVICE_USERS
 
 USERS = {user.name: user for user in SERVICE_USERS}
 

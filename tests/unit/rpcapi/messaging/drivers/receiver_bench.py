@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from oslo_messaging import Target
 
-from rpcapi.access import bus_users
+from rpcapi.access import broker_users
 from rpcapi.conf.bus_address import RedisAddress
 from rpcapi.messaging.drivers import wire
-from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.listener import Delivery
+from rpcapi.messaging.drivers.names import ListenTarget
 from rpcapi.messaging.drivers.receiver import Receiver
 from rpcapi.messaging.drivers.redis_channel import BusLimits
 
@@ -143,7 +143,7 @@ class Bench:
 
     def inboxes(self) -> set[str]:
         """Return the keys of the process's inboxes."""
-        return {f"gantt_bus:inbox:{user}:conductor:{self.receiver.reply_to}" for user in bus_users.NAMES}
+        return {f"gantt_bus:inbox:{user}:conductor:{self.receiver.reply_to}" for user in broker_users.BUS_USERS}
 
     def step(self) -> None:
         self.receiver.run_once()

@@ -8,13 +8,13 @@ import kombu
 import pytest
 from oslo_config import cfg
 
-from rpcapi.access.rabbit_users import REPLY_EXCHANGE
+from rpcapi.access.broker_users import REPLY_EXCHANGE
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.confined_rabbit import ConfinedRabbitDriver
 from rpcapi.messaging.drivers.rabbit_connection import SEND_SECONDS, RabbitConnection
-from rpcapi.messaging.drivers.rabbit_exchange import DeployedExchange
-from rpcapi.messaging.drivers.rabbit_tls import SCHEME
+from rpcapi.messaging.drivers.rabbit_exchanges import DeployedExchange
+from rpcapi.messaging.drivers.rabbit_transport import SCHEME
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ids of recently begun requests."""
 
-from rpcapi.messaging.drivers.duplicates import RecentIds
+from rpcapi.messaging.drivers.listener import RecentIds
 
 
 def test_key_is_new_until_it_is_remembered() -> None:

@@ -14,8 +14,8 @@ from rpcapi.messaging.drivers.rabbit_listening import (
     LONGEST_WAIT,
     PromptIncomingMessage,
     RabbitListener,
+    RabbitReplyWaiter,
 )
-from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter
 
 
 class Connection:

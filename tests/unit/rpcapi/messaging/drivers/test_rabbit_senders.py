@@ -8,8 +8,7 @@ import pytest
 from oslo_messaging._drivers import common
 
 from rpcapi.messaging.drivers import rabbit_senders
-from rpcapi.messaging.drivers.rabbit_listening import RabbitListener
-from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter, expect_reply_of
+from rpcapi.messaging.drivers.rabbit_listening import RabbitListener, RabbitReplyWaiter, expect_reply_of
 
 
 class Message(dict):

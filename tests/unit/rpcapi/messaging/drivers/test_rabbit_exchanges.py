@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import amqp
 import pytest
 
-from rpcapi.messaging.drivers import rabbit_bindings
-from rpcapi.messaging.drivers.rabbit_bindings import BindingCheck
+from rpcapi.messaging.drivers import rabbit_exchanges
+from rpcapi.messaging.drivers.rabbit_exchanges import BindingCheck
 
 
 class Broker:
@@ -69,12 +69,12 @@ def test_missing_exchange_hinders_no_other_and_its_return_is_logged_once(broker,
 
 def test_checks_are_spread_around_the_interval(broker, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr(rabbit_bindings.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(rabbit_exchanges.time, "monotonic", lambda: now[0])
     checks = [BindingCheck() for _ in range(200)]
     assert not any(check.is_due for check in checks)
-    now[0] += rabbit_bindings.CHECK_SECONDS
+    now[0] += rabbit_exchanges.CHECK_SECONDS
     assert 0 < sum(check.is_due for check in checks) < 200
-    now[0] += rabbit_bindings.CHECK_SECONDS
+    now[0] += rabbit_exchanges.CHECK_SECONDS
     assert all(check.is_due for check in checks)
     checks[0].run(broker, [])
     assert not checks[0].is_due

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from rpcapi.access.rabbit_users import (
+from rpcapi.access.broker_users import (
     DEAD_LETTER_EXCHANGE,
     DEAD_LETTER_QUEUE,
     FANOUTS,

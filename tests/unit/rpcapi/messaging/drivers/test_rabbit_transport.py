@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rpcapi.messaging.drivers import deadline
-from rpcapi.messaging.drivers.rabbit_reads import DeadlineConnection
+from rpcapi.messaging.drivers.rabbit_transport import DeadlineConnection
 
 HEARTBEAT = (8, 0, b"")
 MOST_FRAMES = 1_000_000  # more than a thread reads in the time of a test

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of aggregates, with retries after concurrent changes."""
+"""Changes of aggregates, with retries after concurrent changes, and the availability zones that they assign."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.admin import Session
+from rpcapi.resources import names
 from rpcapi.validation.instances import canonical_uuid
 
 AggregateDocument = dict[str, Any]
 
 NAMESPACE = "aggregate"
 ATTEMPTS = 5
+ZONE = "availability_zone"  # metadata key that makes an aggregate an availability zone
 
 
 def get_aggregate(session: Session, name: str) -> AggregateDocument | None:
@@ -58,3 +60,21 @@ def update_aggregate(
         if get_aggregate(session, name) == update:
             return update
     raise errors.Conflict(what=f"Changing aggregate {name!r}", why="too many concurrent changes; retry")
+
+
+class ZonesByHost:
+    """Zones that aggregates assign to hosts and nodes."""
+
+    def __init__(self, aggregates: Iterable[Mapping[str, Any]]) -> None:
+        self._zones: dict[str, set[str]] = {}
+        for document in aggregates:
+            zone = document.get("metadata", {}).get(ZONE)
+            if zone is not None and "deleted" not in document:
+                for host in document["hosts"]:
+                    self._zones.setdefault(host, set()).add(zone)
+
+    def of(self, name: str, document: Mapping[str, Any]) -> list[str]:
+        """Return the zones of the aggregates of a node and its service host, otherwise the reported zone."""
+        zones = self._zones.get(name, set()) | self._zones.get(names.host_of(name), set())
+        reported = document.get(ZONE)
+        return sorted(zones) or ([] if reported is None else [reported])

@@ -3,7 +3,7 @@
 
 import pytest
 
-from rpcapi.admin.zones import ZonesByHost
+from rpcapi.admin.aggregates import ZonesByHost
 
 AGGREGATES = [
     {"hosts": ["h1"], "metadata": {"availability_zone": "az1"}},

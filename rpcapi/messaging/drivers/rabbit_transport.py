@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS to RabbitMQ by oslo.messaging's ``ssl...`` options, always with verification of certificate and host name.
+"""kombu transport to RabbitMQ: reads end at a deadline, and TLS always verifies certificate and host name.
 
-The stock driver verifies no host name without ``ssl_ca_file``, nothing with ``ssl_version`` but no ``ssl_ca_file``, and
-expects the first host's name from all hosts of a URL.
+py-amqp limits each read of a frame, not the wait for an answer: while RabbitMQ blocks publishers, each heartbeat would
+restart the wait for a publisher confirm. The stock driver verifies no host name without ``ssl_ca_file``, nothing with
+``ssl_version`` but no ``ssl_ca_file``, and expects the first host's name from all hosts of a URL.
 """
 
 import ssl
@@ -12,12 +13,23 @@ from kombu import transport
 from kombu.transport import pyamqp
 
 from rpcapi import errors, tls
-from rpcapi.messaging.drivers.rabbit_reads import DeadlineConnection
+from rpcapi.messaging.drivers import deadline
 
 GROUP = "[oslo_messaging_rabbit]"
 FILES = ("ssl_ca_file", "ssl_cert_file", "ssl_key_file")
 # kombu's name for VerifyingTransport: oslo.messaging replaces "rabbit" in our driver's name by "amqp".
 SCHEME = "gantt-amqp"
+
+
+class DeadlineConnection(pyamqp.Connection):
+    """kombu's AMQP connection; reads raise TimeoutError at the thread's deadline."""
+
+    def blocking_read(self, timeout: float | None = None) -> bool:
+        remaining = deadline.remaining_seconds()
+        if remaining is not None:
+            timeout = remaining if timeout is None else min(timeout, remaining)
+        is_complete: bool = super().blocking_read(timeout)
+        return is_complete
 
 
 class VerifyingTransport(pyamqp.Transport):

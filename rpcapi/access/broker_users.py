@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RabbitMQ users and their permissions.
+"""Users of the message bus and their permissions.
+
+On RabbitMQ:
 
 - A call to ``topic`` or ``topic.server`` goes through the exchange ``gantt-<service>``, so write permission on an
   exchange is permission to call the service. Queues are named like their routing keys.
 - A fanout goes through the exchange ``<topic>_fanout`` to queues ``<topic>_fanout.<user>.<random>``.
 - Replies go through ``gantt-replies`` to queues ``reply.<user>.<random>``.
+
+The users of the embedded bus have the same rights, but all agents share one user.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rpcapi.access.senders import SERVICES_WITHOUT_FANOUT, agent_user, client_user
+from rpcapi import errors
+from rpcapi.access.senders import SERVICES_WITHOUT_FANOUT, SenderRole, agent_user, client_user
 
 VHOST = "gantt"
 RANDOM = "[0-9a-f]{32}"
@@ -119,9 +124,48 @@ SERVICE_USERS = (
 )
 
 
+ADMIN = SenderRole.ADMIN.value
+_SERVICE_USERS_BY_NAME = {user.name: user for user in SERVICE_USERS}
+# Users of the embedded bus.
+BUS_USERS = (*_SERVICE_USERS_BY_NAME, ADMIN)
+# Users who may read everybody's dead letters.
+READERS_OF_DEAD_LETTERS = ("operator", ADMIN)
+
+
 def agent(host: str) -> RabbitUser:
     return RabbitUser(agent_user(host), serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS, host=host)
 
 
 def client(name: str, project: str | None = None) -> RabbitUser:
     return RabbitUser(client_user(name, project), calls=CLIENT_CALLS)
+
+
+def user_of(login: str | None) -> str:
+    """Return the bus user of a login, by default the administrator. Raises BadConfiguration for an unknown user."""
+    if not login:
+        return ADMIN
+    if login not in BUS_USERS:
+        why = f"the embedded bus has no user {login!r}: its users are {', '.join(BUS_USERS)}"
+        raise errors.BadConfiguration(why=f"transport_url cannot be used: {why}")
+    return login
+
+
+def callers_of(topic: str) -> tuple[str, ...]:
+    service = topic.partition(".")[0]
+    if service not in SERVICES:
+        return BUS_USERS
+    return _with_admin(user.name for user in SERVICE_USERS if service in user.calls)
+
+
+def servers_of(services: Iterable[str]) -> tuple[str, ...]:
+    services = frozenset(services)
+    return _with_admin(user.name for user in SERVICE_USERS if services.intersection(user.serves))
+
+
+def receivers_of_replies(name: str) -> tuple[str, ...]:
+    answers = _SERVICE_USERS_BY_NAME[name].answers
+    return _with_admin(user for user in _SERVICE_USERS_BY_NAME if answers and re.fullmatch(answers, user))
+
+
+def _with_admin(names: Iterable[str]) -> tuple[str, ...]:
+    return (*names, ADMIN)
