@@ -7,7 +7,7 @@ from compute_agent.resources.kinds.kind import UndecidedMapping
 from compute_agent.resources.nodes import Node
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi.resources.numa.cells import HostCell
-from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.trees.matching import MATCHING_STEPS, match_allocations
 from rpcapi.resources.trees.requirements import NO_TOPOLOGY
 from rpcapi.resources.trees.search import StepBudget

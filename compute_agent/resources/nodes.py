@@ -13,7 +13,7 @@ from oslo_config import cfg
 from compute_agent.resources import shapes
 from compute_agent.resources.shapes import NodeShape
 from rpcapi import errors
-from rpcapi.resources import host_patterns, names
+from rpcapi.resources import names
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -96,7 +96,7 @@ def _host_index(host: str) -> int:
 
 def _host_names(conf: cfg.ConfigOpts) -> list[str]:
     patterns = conf.compute.hosts or [socket.gethostname()]
-    hosts = [name for pattern in patterns for name in host_patterns.expand(pattern)]
+    hosts = [name for pattern in patterns for name in names.expand(pattern)]
     if len(set(hosts)) != len(hosts):
         raise errors.BadConfiguration(why=f"[compute] hosts = {', '.join(patterns)} lists a host twice")
     for name in hosts:

@@ -32,7 +32,7 @@ from conductor.store.scripts import load, make_identity
 from conductor.store.sizes import split_deleted
 from rpcapi import errors
 from rpcapi.bounds import CollectionSize
-from rpcapi.conf import redis_nodes
+from rpcapi.conf import redis_url
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover.memory_usage import ALL_KEYS, MeasuredKey, key_type, measure
 
@@ -66,7 +66,7 @@ class RedisConductorStore(ConductorStore):
         *,
         is_durable: bool = False,
     ) -> None:
-        identity = make_identity(is_durable=is_durable and not redis_nodes.has_multiple_servers(url))
+        identity = make_identity(is_durable=is_durable and not redis_url.has_multiple_servers(url))
         self._connection = ConductorConnection(url, identity, replicas)
         self._timeouts = timeouts or StoreTimeouts()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from rpcapi import errors
-from rpcapi.resources import host_patterns, names
+from rpcapi.resources import names
 
 AGENT_PREFIX = "gantt-compute."  # followed by the service host
 # Services without a shared queue: each call names a server.
@@ -75,7 +75,7 @@ class SenderDirectory:
 
     @classmethod
     def of_patterns(cls, patterns: Iterable[str]) -> SenderDirectory:
-        return cls(host for pattern in patterns for host in host_patterns.expand(pattern))
+        return cls(host for pattern in patterns for host in names.expand(pattern))
 
     def sender(self, user: str | None) -> Sender | None:
         if not user:

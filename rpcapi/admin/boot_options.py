@@ -91,7 +91,7 @@ def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> No
 
 
 def make_spec(session: Session, args: argparse.Namespace) -> "RequestSpec":
-    from rpcapi.spec_builder import builder, flavors, images, ports, volumes  # noqa: PLC0415 - lazy, see session
+    from rpcapi.spec_builder import attachments, builder, flavors, images  # noqa: PLC0415 - lazy, see session
 
     flavor = flavors.find(session.flavors, args.flavor)
     image = images.find(session.images, args.image) if args.image else images.NO_IMAGE
@@ -101,8 +101,8 @@ def make_spec(session: Session, args: argparse.Namespace) -> "RequestSpec":
         flavor,
         image,
         session.catalog,
-        attached_volumes=[volumes.read(texts) for texts in args.volume],
-        attached_ports=[ports.read(texts) for texts in args.port],
+        attached_volumes=[attachments.read_volume(texts) for texts in args.volume],
+        attached_ports=[attachments.read_port(texts) for texts in args.port],
         **_placement(session, args),
     )
 

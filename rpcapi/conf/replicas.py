@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from oslo_config import cfg
 
-from rpcapi.conf import redis_nodes
+from rpcapi.conf import redis_url
 
 LOG = logging.getLogger(__name__)
 
@@ -41,13 +41,13 @@ class ReplicaAcknowledgement:
 def from_options(group: cfg.ConfigOpts.GroupAttr, url: str) -> ReplicaAcknowledgement:
     count = group.replicas_acknowledge
     if count is None:
-        count = int(redis_nodes.has_multiple_servers(url))
+        count = int(redis_url.has_multiple_servers(url))
     return ReplicaAcknowledgement(count, round(1000 * group.wait_timeout))
 
 
 def warn_of_loss(name: str, group: cfg.ConfigOpts.GroupAttr, urls: Iterable[str]) -> None:
     """Log a warning if a failover may lose acknowledged writes."""
-    if group.replicas_acknowledge == 0 and any(map(redis_nodes.has_multiple_servers, urls)):
+    if group.replicas_acknowledge == 0 and any(map(redis_url.has_multiple_servers, urls)):
         LOG.warning(
             "[%s] replicas_acknowledge is 0: a failover loses acknowledged writes that no replica has; set 1 or more",
             name,

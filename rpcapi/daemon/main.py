@@ -82,9 +82,9 @@ def _worker_role(
         logs.setup(conf, prog, version.installed_version())
 
     def record_serving() -> None:
-        from rpcapi.daemon import process_metrics  # noqa: PLC0415 - only a worker may import it
+        from rpcapi.daemon import metrics  # noqa: PLC0415 - only a worker may import it
 
-        process_metrics.record_serving()
+        metrics.record_serving()
 
     return worker.WorkerRole(
         f"worker {index}", index, prepare, lambda conf: pkgutil.resolve_name(make_service)(conf, index), record_serving

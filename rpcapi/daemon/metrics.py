@@ -4,10 +4,14 @@
 Declare them at module level in modules that only workers import: the metrics folder is set just before that.
 """
 
+import os
+import platform
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import prometheus_client
+
+from rpcapi import version
 
 PREFIX = "gantt_"
 COUNTER_SUFFIX = "_total"
@@ -52,3 +56,18 @@ def histogram(
 ) -> prometheus_client.Histogram:
     declarations.append(Declaration(PREFIX + name, "histogram", text, labels))
     return prometheus_client.Histogram(PREFIX + name, text, labels, buckets=buckets)
+
+
+PROCESS_ID = gauge(
+    "worker_process_id", "Process id of each serving worker; label pid is the worker's number", across="all"
+)
+BUILD_INFO = gauge("build_info", "1, with the versions of gantt and of Python", ("version", "python"), "max")
+
+NOT_READY = gauge(
+    "worker_not_ready", "Whether all serving workers see an obstacle, by its description", ("reason",), "min"
+)
+
+
+def record_serving() -> None:
+    PROCESS_ID.set(os.getpid())
+    BUILD_INFO.labels(version=version.installed_version(), python=platform.python_version()).set(1)

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 _merge: Any = MultiProcessCollector.merge
-# Metrics of rpcapi.daemon.process_metrics, which only workers may import.
+# Metrics of rpcapi.daemon.metrics, which only workers may import.
 PROCESS_ID = "gantt_worker_process_id"
 NOT_READY = "gantt_worker_not_ready"
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from oslo_config import cfg
 from oslo_log import log
@@ -18,7 +19,6 @@ from oslo_log import log
 from rpcapi import errors, tracing
 from rpcapi.daemon import configuration, process, state_report
 from rpcapi.daemon.process import ProcessOnceFlag
-from rpcapi.daemon.service import Service
 from rpcapi.daemon.waiting import ShutdownRequested
 
 LOG = log.getLogger(__name__)
@@ -28,6 +28,25 @@ SERVING, HEARTBEAT, RELOADED, REFUSED = b"r", b".", b"l", b"x"
 HEARTBEAT_INTERVAL = 0.5
 # Pseudo signal number: start() has ended, successfully or not.
 _START_ENDED = 0
+
+
+class Service(Protocol):
+    """Service of one worker, called in the worker process."""
+
+    def start(self) -> None:
+        """Return when the worker serves; wait for dependencies with ``rpcapi.daemon.waiting.wait_for``.
+
+        Raises BadConfiguration if the configuration cannot work: the daemon exits with its line.
+        """
+
+    def stop(self) -> None:
+        """Accept no more requests. Called once, possibly during start(), which must then return soon."""
+
+    def wait(self) -> None:
+        """Return after the drain; stop() and wait() together may take ``graceful_shutdown_timeout`` seconds."""
+
+    def reset(self) -> None:
+        """Apply the reloaded mutable options, or raise a GanttError and keep the previous ones."""
 
 
 @dataclass(frozen=True)

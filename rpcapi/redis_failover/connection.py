@@ -6,7 +6,7 @@ from typing import Any
 import redis
 from redis.exceptions import AskError, ClusterDownError
 
-from rpcapi.conf import redis_nodes
+from rpcapi.conf import redis_url
 from rpcapi.redis_failover import tls
 from rpcapi.redis_failover.locator import PrimaryLocator, make_locator
 
@@ -55,10 +55,10 @@ def pool(
     url: str, key: str, group: str, kind: type[redis.ConnectionPool] = redis.ConnectionPool, **options: Any
 ) -> redis.ConnectionPool:
     """Return a lazy pool of connections to the primary of ``key``; raises BadConfiguration for an unusable URL."""
-    if not redis_nodes.has_multiple_servers(url):
+    if not redis_url.has_multiple_servers(url):
         tls.check_files(url, group)
         return kind.from_url(url, **tls.connection_options(url), **options)
-    nodes = redis_nodes.parse(url, group)
+    nodes = redis_url.parse_nodes(url, group)
     tls.check_files(nodes.primary_url, group)
     connection_class = _PrimaryTlsConnection if nodes.tls else _PrimaryConnection
     return kind.from_url(

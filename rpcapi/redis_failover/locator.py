@@ -11,7 +11,7 @@ from redis.backoff import NoBackoff
 from redis.crc import key_slot
 from redis.retry import Retry
 
-from rpcapi.conf.redis_nodes import RedisNodes
+from rpcapi.conf.redis_url import RedisNodes
 from rpcapi.redis_failover import tls
 
 LOG = logging.getLogger(__name__)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource names: a string, or Nova's (host, node) pair."""
+"""Resource names: a string, or Nova's (host, node) pair; and patterns of host names with number ranges."""
 
+import re
 from collections.abc import Sequence
 
 from rpcapi import errors
@@ -10,6 +11,8 @@ ResourceName = str | Sequence[str]
 SEPARATOR = "/"
 MAX_LENGTH = 255
 API_HOST = "@api"  # pseudo-host of providers created by the Placement API
+MAX_RANGE = 100_000
+_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
 
 
 def canonical(name: ResourceName) -> str:
@@ -53,3 +56,16 @@ def api_provider(uuid: str) -> str:
 
 def is_api_provider(name: str) -> bool:
     return name.startswith(API_HOST + SEPARATOR)
+
+
+def expand(pattern: str) -> list[str]:
+    """Expand ``a[08-10]`` to a08, a09, a10. Raises BadConfiguration for an empty or too long range."""
+    match = _RANGE.search(pattern)
+    if match is None:
+        return [pattern]
+    first, last = match.groups()
+    if int(first) > int(last) or int(last) - int(first) >= MAX_RANGE:
+        raise errors.BadConfiguration(why=f"the host pattern {pattern!r} has a range that is empty or too long")
+    width = len(first) if first.startswith("0") else 0
+    head, tail = pattern[: match.start()], expand(pattern[match.end() :])
+    return [f"{head}{number:0{width}d}{rest}" for number in range(int(first), int(last) + 1) for rest in tail]

@@ -8,13 +8,12 @@ import os_resource_classes as orc
 
 from rpcapi.objects.request_schema import check_spec
 from rpcapi.objects.request_spec import RequestSpec
-from rpcapi.spec_builder import device_profiles, extra_specs, features, pci, ports, topology, volumes
+from rpcapi.spec_builder import attachments, device_profiles, extra_specs, features, pci, topology
+from rpcapi.spec_builder.attachments import Port, Volume
 from rpcapi.spec_builder.catalog import EMPTY, Catalog
 from rpcapi.spec_builder.draft import FORBIDDEN, FlavorImageProperties, SpecDraft
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import NO_IMAGE, Image
-from rpcapi.spec_builder.ports import Port
-from rpcapi.spec_builder.volumes import Volume
 
 
 def build_spec(
@@ -37,13 +36,13 @@ def build_spec(
     topology.translate(flavor_image, draft, catalog.large_page_kb)
     pci.translate(flavor_image, draft, catalog.aliases)
     device_profiles.translate(flavor_image, draft, catalog.profiles)
-    spec_ports = ports.translate(attached_ports, draft)
+    spec_ports = attachments.translate_ports(attached_ports, draft)
     add_defaults(flavor_image, draft, boots_from_volume)
     for name in required_traits:
         draft.add_trait(name)
     for name in forbidden_traits:
         draft.add_trait(name, FORBIDDEN)
-    spec_volumes = volumes.translate(attached_volumes, draft)
+    spec_volumes = attachments.translate_volumes(attached_volumes, draft)
     image_fields = image.as_dict()
     if boots_from_volume:
         image_fields.pop("disk_format", None)  # a volume has no disk format, so hosts need not support the image's

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from oslo_log import log
 
-from rpcapi.daemon.process_metrics import NOT_READY
+from rpcapi.daemon.metrics import NOT_READY
 from scheduler_svc.store import paging
 from scheduler_svc.store.namespaces import SERVICE
 from scheduler_svc.store.reports import COMPUTE

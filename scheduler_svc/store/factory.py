@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Unpack
 
 from rpcapi import errors
-from rpcapi.conf import redis_nodes, redis_url
+from rpcapi.conf import redis_url
 from scheduler_svc.store import validation
 from scheduler_svc.store.external_states import ExternalStates
 from scheduler_svc.store.interface import Store
@@ -13,7 +13,7 @@ from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import StoreOptions
 from scheduler_svc.store.url import MEMCACHED, NO_CLAIMS, SCHEMES, SQL
 
-REDIS = (*redis_url.SCHEMES, *redis_nodes.SCHEMES)
+REDIS = (*redis_url.SCHEMES, *redis_url.MULTI_SERVER_SCHEMES)
 
 
 def open_store(

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from urllib.parse import parse_qsl, urlsplit
 
 from rpcapi import errors
-from rpcapi.conf import redis_nodes, redis_url
+from rpcapi.conf import redis_url
 
 SQLITE = "sqlite"
 POSTGRESQL = "postgresql"
 SQL = (SQLITE, POSTGRESQL)
 MEMCACHED = "memcached"
-SCHEMES = (*redis_url.SCHEMES, *redis_nodes.SCHEMES, *SQL, redis_url.MEMORY)
+SCHEMES = (*redis_url.SCHEMES, *redis_url.MULTI_SERVER_SCHEMES, *SQL, redis_url.MEMORY)
 NO_CLAIMS = (
     "memcached cannot store claims: it has no atomic change of several documents and may evict acknowledged writes. "
     "It can store declared host state: [store] state_url"

@@ -14,7 +14,7 @@ from scheduler_svc.nova import service_filter
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 MODULES = (
-    *("rpcapi.daemon.process_metrics", "rpcapi.daemon.bus_metrics"),
+    *("rpcapi.daemon.metrics", "rpcapi.daemon.bus_metrics"),
     *("scheduler_svc.metrics", "conductor.metrics", "compute_agent.metrics"),
 )
 

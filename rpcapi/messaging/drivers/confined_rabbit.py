@@ -1,16 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oslo.messaging's RabbitMQ driver with bounded waits and a separate reply exchange.
-
-While the broker is down, the stock driver ignores the timeout of calls, and a server with a pending reply cannot stop.
-Here all waits but listening end after the call's timeout or SEND_SECONDS.
-
-The stock driver replies through the default exchange. A user who may write there can put a message into any queue by
-name, and so command every agent. Here replies go through `gantt-replies`, a topic exchange because the broker checks
-routing keys on topic exchanges only. User names in queue names let permissions separate users. The deployment creates
-the exchanges, because permission to declare an exchange includes permission to delete it.
-"""
+"""Pool of RabbitMQ connections for sending."""
 
 import functools
+import threading
 import uuid
 from typing import Any
 
@@ -28,12 +20,39 @@ from rpcapi.messaging.drivers import (
 from rpcapi.messaging.drivers.dead_letters import DeadLetter
 from rpcapi.messaging.drivers.rabbit_connection import RabbitConnection
 from rpcapi.messaging.drivers.rabbit_listening import RabbitListener, RabbitReplyWaiter, expect_reply_of
-from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
 from rpcapi.messaging.private import PURPOSE_LISTEN, PURPOSE_SEND, PollStyleListenerAdapter
-from rpcapi.messaging.private_rabbit import RabbitDriver
+from rpcapi.messaging.private_rabbit import ConnectionPool, RabbitDriver
 
 # Seconds for the first host of a URL, enough for a broker's restart, and for each further host.
 CONNECT_SECONDS, NEXT_HOST_SECONDS = 5.0, 6.0
+
+
+class BoundedPool(ConnectionPool):
+    def __init__(self, max_size: int, *args: Any) -> None:
+        super().__init__(*args)
+        self._slots = threading.BoundedSemaphore(max_size)
+
+    @classmethod
+    def with_sizes_of(cls, stock: ConnectionPool, connection_cls: type[Any]) -> "BoundedPool":
+        sizes = stock._max_size, stock._min_size, stock._item_ttl
+        return cls(stock._max_size, stock.conf, *sizes, stock.url, connection_cls)
+
+    def get(self, retry: int | None = None) -> Any:
+        """Take a connection; raises MessageDeliveryFailure at the thread's deadline."""
+        if not self._slots.acquire(timeout=deadline.remaining_seconds()):
+            raise oslo_messaging.MessageDeliveryFailure(
+                "No connection to RabbitMQ became free in time: RabbitMQ is slow or unreachable, or "
+                "[oslo_messaging_rabbit] rpc_conn_pool_size is too low."
+            )
+        try:
+            return super().get(retry)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def put(self, item: Any) -> None:
+        super().put(item)
+        self._slots.release()
 
 
 class ConfinedRabbitDriver(RabbitDriver):

@@ -16,7 +16,7 @@ from oslo_messaging import Target, TransportURL
 from oslo_messaging.server import ServerListenError
 
 from rpcapi.access.senders import SenderDirectory
-from rpcapi.conf import bus_address, register_groups
+from rpcapi.conf import register_groups, transport
 from rpcapi.conf import rpc as rpc_conf
 from rpcapi.messaging.drivers import dead_letters, errors, names, opts, wire
 from rpcapi.messaging.drivers.listener import BusListener
@@ -46,7 +46,7 @@ class RedisBusDriver(BaseDriver):
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
         register_groups(conf, rpc_conf)
-        address = bus_address.parse(str(url))
+        address = transport.parse_redis_url(str(url))
         messages = {name: conf.rpc[name] for name in ("max_queue_length", "max_message_bytes")}
         self._limits = BusLimits(**conf.gantt_bus, **messages)
         self._outbox = Outbox(BusChannel(address, self._limits))

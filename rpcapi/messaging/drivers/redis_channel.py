@@ -18,7 +18,7 @@ from typing import Any
 import redis
 
 from rpcapi.access import broker_users
-from rpcapi.conf.bus_address import RedisAddress
+from rpcapi.conf.transport import RedisAddress
 from rpcapi.messaging.drivers import dead_letters, errors, names
 from rpcapi.messaging.drivers.names import BODIES
 

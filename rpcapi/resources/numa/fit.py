@@ -149,3 +149,15 @@ def place(cell: HostCell, guest: GuestTopology, demand: CellDemand) -> CellPlace
     return CellPlacement(
         cell.id, guest_cell.id if guest_cell else None, pins, host_cpus[len(pinned_cpus) :], floating, demand.pages
     )
+
+
+@dataclass(frozen=True, slots=True)
+class NumaConditions:
+    """Guest topology, and host cells by provider id."""
+
+    guest: GuestTopology
+    cells: Mapping[str, HostCell]
+
+    def fits(self, cell: HostCell, guest_cell: GuestCell | None, amounts: Mapping[str, int]) -> bool:
+        """Return whether ``cell`` fits ``guest_cell`` (None: no cell) and all amounts that the guest claims there."""
+        return not isinstance(place(cell, self.guest, CellDemand.of(cell, amounts, guest_cell)), str)

@@ -4,7 +4,7 @@
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.numa.topology import DevicePolicy
 from rpcapi.resources.trees.requirements import GroupRequirement
 from rpcapi.resources.trees.tree import ProviderTree

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.trees.requirements import NO_TOPOLOGY
 from rpcapi.resources.trees.search import MAX_STEPS, RETRY_FACTOR, StepBudget, search
 from rpcapi.resources.trees.tree import (

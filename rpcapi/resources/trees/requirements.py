@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rpcapi.resources.groups import RequestGroup
-from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.numa.topology import DevicePolicy, GuestCell, GuestTopology
 from rpcapi.resources.trees.tree import Provider, ProviderTree, TreeRequest, has_traits, in_aggregates
 

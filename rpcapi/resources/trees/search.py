@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
 from rpcapi.resources import groups
-from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.trees.bounds import count_servable, distinct_providers_exist, sums_suffice
 from rpcapi.resources.trees.cells import CellRules
 from rpcapi.resources.trees.requirements import (

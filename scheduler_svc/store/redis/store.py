@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Concatenate, Unpack
 
 from rpcapi.bounds import CollectionSize
-from rpcapi.conf import redis_nodes
+from rpcapi.conf import redis_url
 from scheduler_svc.core.records import BatchOutcomes, ClaimBatch, LogEntry, Snapshot
 from scheduler_svc.store import verification
 from scheduler_svc.store.interface import Store
@@ -24,7 +24,7 @@ class RedisStore(Store):
 
     def __init__(self, url: str, partition: str, **options: Unpack[StoreOptions]) -> None:
         super().__init__(partition, **options)
-        if redis_nodes.has_multiple_servers(url):
+        if redis_url.has_multiple_servers(url):
             # After a failover, the new primary may lack the last writes, whatever the durability of the old one.
             self.options["durability"] = "everysec"
         self._connection = RedisConnection(url, partition, self.repeats, self.options)

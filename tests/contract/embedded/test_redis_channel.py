@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from devstack.servers.redis import RedisServer
-from rpcapi.conf import bus_address
+from rpcapi.conf import transport
 from rpcapi.messaging.drivers import dead_letters
 from rpcapi.messaging.drivers.errors import MessageTooLarge, QueueFull
 from rpcapi.messaging.drivers.names import BODIES
@@ -41,7 +41,7 @@ LIMITS = BusLimits(
 
 @pytest.fixture
 def channel(redis_server: RedisServer) -> Iterator[BusChannel]:
-    created = BusChannel(bus_address.parse(redis_server.bus_url()), LIMITS)
+    created = BusChannel(transport.parse_redis_url(redis_server.bus_url()), LIMITS)
     yield created
     keys = (QUEUE, QUEUE + BODIES, INBOX, created.received_key, created.received_index_key, "gantt_bus:receipt:unit")
     created.client.delete(*keys)
@@ -190,7 +190,7 @@ def test_receipt_exists_once_the_message_has_arrived(channel: BusChannel) -> Non
 
 
 def test_unreachable_redis_raises_at_once() -> None:
-    channel = BusChannel(bus_address.parse("gantt+redis:///0?socket=/nowhere/redis.sock"), LIMITS)
+    channel = BusChannel(transport.parse_redis_url("gantt+redis:///0?socket=/nowhere/redis.sock"), LIMITS)
     with pytest.raises(CONNECTION_ERRORS):
         channel.client.ping()
 

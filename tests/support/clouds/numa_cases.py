@@ -14,7 +14,7 @@ from random import Random
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.resources.numa import fit
 from rpcapi.resources.numa.cells import HostCell
-from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.numa.pinning import ThreadPolicy
 from rpcapi.resources.numa.topology import DevicePolicy, GuestCell, GuestTopology
 from rpcapi.resources.trees.tree import AllocationCandidate, Provider, ProviderInventory, ProviderTree, TreeRequest

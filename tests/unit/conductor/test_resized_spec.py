@@ -5,9 +5,9 @@ import pytest
 
 from conductor.resized_spec import OF_FLAVOR, larger_amounts, resize_spec
 from rpcapi import errors, objects
+from rpcapi.spec_builder.attachments import Volume
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.flavors import Flavor
-from rpcapi.spec_builder.volumes import Volume
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
 BIG = {"VCPU": 4, "MEMORY_MB": 256, "DISK_GB": 9}

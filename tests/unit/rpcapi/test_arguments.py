@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rpcapi import errors, objects
-from rpcapi.arguments import ArgumentChecker
+from rpcapi.endpoint import ArgumentChecker
 from rpcapi.resources import names
 
 

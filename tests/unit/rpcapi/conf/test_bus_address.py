@@ -5,7 +5,7 @@ import pytest
 from oslo_config import cfg
 from oslo_messaging import TransportURL
 
-from rpcapi.conf.bus_address import RedisAddress, parse
+from rpcapi.conf.transport import RedisAddress, parse_redis_url
 
 LOCAL = RedisAddress(host="127.0.0.1", port=6379, socket=None, database=0, username=None, password=None)
 URLS = [
@@ -19,10 +19,10 @@ URLS = [
 
 @pytest.mark.parametrize(("url", "address"), URLS)
 def test_transport_url_is_parsed(conf: cfg.ConfigOpts, url: str, address: RedisAddress) -> None:
-    assert parse(url) == address
-    assert parse(str(TransportURL.parse(conf, url))) == address
+    assert parse_redis_url(url) == address
+    assert parse_redis_url(str(TransportURL.parse(conf, url))) == address
 
 
 def test_text_of_an_address_hides_the_password() -> None:
-    address = parse("gantt+redis://user:s3cret@host/")
+    address = parse_redis_url("gantt+redis://user:s3cret@host/")
     assert "s3cret" not in f"{address} {address!r}"

@@ -4,12 +4,12 @@
 import pytest
 
 from rpcapi import errors
-from rpcapi.conf import redis_nodes
+from rpcapi.conf import redis_url
 
 
 def test_sentinel_url_is_parsed() -> None:
     url = "redis+sentinel://me:p%40ss@h1:1,h2,[::1]:3/my.service/2?client_name=x&sentinel_username=s&sentinel_password=t%2F"
-    nodes = redis_nodes.parse(url, "store")
+    nodes = redis_url.parse_nodes(url, "store")
     assert (nodes.kind, nodes.tls, nodes.service) == ("sentinel", False, "my.service")
     assert nodes.names == ("h1:1", "h2:26379", "[::1]:3")
     assert nodes.seed_urls[0] == "redis://s:t%2F@h1:1/0?"
@@ -17,12 +17,12 @@ def test_sentinel_url_is_parsed() -> None:
 
 
 def test_sentinel_url_without_sentinel_credentials() -> None:
-    nodes = redis_nodes.parse("redis+sentinel://me:pass@h1/s", "store")
+    nodes = redis_url.parse_nodes("redis+sentinel://me:pass@h1/s", "store")
     assert nodes.seed_urls == ("redis://h1:26379/0?",)
 
 
 def test_cluster_url_with_tls() -> None:
-    nodes = redis_nodes.parse("rediss+cluster://me:pass@h1,h2:7000/?ssl_ca_certs=/ca", "store")
+    nodes = redis_url.parse_nodes("rediss+cluster://me:pass@h1,h2:7000/?ssl_ca_certs=/ca", "store")
     assert (nodes.kind, nodes.tls) == ("cluster", True)
     assert nodes.seed_urls == (
         "rediss://me:pass@h1:6379/0?ssl_ca_certs=%2Fca",
@@ -31,13 +31,13 @@ def test_cluster_url_with_tls() -> None:
 
 
 def test_sentinels_use_the_tls_options_of_the_servers() -> None:
-    nodes = redis_nodes.parse("rediss+sentinel://me:pass@h1/s?ssl_ca_certs=/ca&client_name=x", "store")
+    nodes = redis_url.parse_nodes("rediss+sentinel://me:pass@h1/s?ssl_ca_certs=/ca&client_name=x", "store")
     assert nodes.seed_urls == ("rediss://h1:26379/0?ssl_ca_certs=%2Fca",)
 
 
 def test_repr_does_not_show_a_password() -> None:
     url = "redis+sentinel://me:secret@h1/s?sentinel_username=s&sentinel_password=secret"
-    assert "secret" not in repr(redis_nodes.parse(url, "store"))
+    assert "secret" not in repr(redis_url.parse_nodes(url, "store"))
 
 
 @pytest.mark.parametrize(
@@ -62,5 +62,5 @@ def test_repr_does_not_show_a_password() -> None:
 )
 def test_invalid_url_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(errors.BadConfiguration, match=r"\[store\] url") as caught:
-        redis_nodes.parse(url, "store")
+        redis_url.parse_nodes(url, "store")
     assert "secret" not in str(caught.value)

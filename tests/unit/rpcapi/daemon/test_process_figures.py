@@ -3,7 +3,7 @@
 
 from prometheus_client import Metric
 
-from rpcapi.daemon import process_figures, process_metrics
+from rpcapi.daemon import metrics, process_figures
 from rpcapi.daemon.process_figures import DaemonProcesses
 
 
@@ -25,8 +25,8 @@ class Recorded:
 
 
 def test_names_are_those_that_workers_record() -> None:
-    assert process_metrics.PROCESS_ID._name == process_figures.PROCESS_ID
-    assert process_metrics.NOT_READY._name == process_figures.NOT_READY
+    assert metrics.PROCESS_ID._name == process_figures.PROCESS_ID
+    assert metrics.NOT_READY._name == process_figures.NOT_READY
 
 
 def test_obstacles_are_those_that_all_workers_see() -> None:

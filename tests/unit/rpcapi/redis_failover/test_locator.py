@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import redis
 
-from rpcapi.conf import redis_nodes
+from rpcapi.conf import redis_url
 from rpcapi.redis_failover.locator import SentinelLocator, SlotOwnerLocator, make_locator
 
 UNREACHABLE = redis.ConnectionError("unreachable")
@@ -25,7 +25,7 @@ def make_scripted(kind: type, url: str, *arguments: Any, **answers: Any) -> Any:
             return self.answers[name]
 
     ScriptedLocator.answers, ScriptedLocator.queried = answers, []
-    return ScriptedLocator(redis_nodes.parse(url, "store"), *arguments)
+    return ScriptedLocator(redis_url.parse_nodes(url, "store"), *arguments)
 
 
 def sentinels(**answers: Any) -> Any:
@@ -91,4 +91,4 @@ def test_unreachable_node_and_node_without_owner_are_skipped() -> None:
 def test_unreachable_seeds_raise_connection_errors() -> None:
     for url in ("redis+sentinel://127.0.0.1:1/s", "redis+cluster://127.0.0.1:1"):
         with pytest.raises(redis.ConnectionError, match=r"127\.0\.0\.1:1"):
-            make_locator(redis_nodes.parse(url, "store"), "gantt:{p:x}:").primary()
+            make_locator(redis_url.parse_nodes(url, "store"), "gantt:{p:x}:").primary()

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from rpcapi.resources import host_patterns
+from rpcapi.resources import names as host_patterns
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from rpcapi.spec_builder import volumes
+from rpcapi.spec_builder import attachments
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
@@ -58,11 +58,11 @@ def test_image_with_a_larger_minimum_than_the_flavor_is_refused():
     with pytest.raises(errors.InvalidSpec, match="needs 20 GiB of disk"):
         request({}, image=Image("big", min_disk_gb=20))
     image = Image("big", disk_format="qcow2", min_disk_gb=20)
-    booted = request({}, image=image, attached_volumes=[volumes.read({"size": "20", "boot": "true"})])
+    booted = request({}, image=image, attached_volumes=[attachments.read_volume({"size": "20", "boot": "true"})])
     assert booted.image == {"id": "big", "name": "big", "min_disk_gb": 20}
     with pytest.raises(errors.InvalidSpec, match="needs 20 GiB of disk, and the boot volume has 19"):
-        request({}, image=image, attached_volumes=[volumes.read({"size": "19", "boot": "true"})])
-    existing = request({}, image=image, attached_volumes=[volumes.read({"pool": "p", "boot": "true"})])
+        request({}, image=image, attached_volumes=[attachments.read_volume({"size": "19", "boot": "true"})])
+    existing = request({}, image=image, attached_volumes=[attachments.read_volume({"pool": "p", "boot": "true"})])
     assert existing.volumes == [{"pool": "p", "boot": True}], "the size of an existing volume is not known"
 
 

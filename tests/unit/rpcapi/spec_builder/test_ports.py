@@ -4,13 +4,13 @@
 import pytest
 
 from rpcapi import errors
-from rpcapi.spec_builder import ports
+from rpcapi.spec_builder import attachments
 from tests.unit.rpcapi.spec_builder.plain_request import PLAIN, request
 
 
 def test_port_requests_bandwidth_on_its_network_or_keeps_its_physnet():
     texts = {"egress_kbps": "1000", "physnet": "net-0", "vnic": "normal", "segment": "s1"}
-    spec = request({}, attached_ports=[ports.read(texts), ports.read({"physnet": "net-1"})])
+    spec = request({}, attached_ports=[attachments.read_port(texts), attachments.read_port({"physnet": "net-1"})])
     assert spec.groups == {
         "_port0": {
             "resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 1000},
@@ -33,5 +33,5 @@ def test_port_requests_bandwidth_on_its_network_or_keeps_its_physnet():
 )
 def test_malformed_port_is_refused(texts, sentence):
     with pytest.raises(errors.InvalidSpec) as caught:
-        ports.read(texts)
+        attachments.read_port(texts)
     assert sentence in caught.value.sentence

@@ -7,7 +7,7 @@ import pytest
 from oslo_messaging import Target
 
 from rpcapi.access import broker_users
-from rpcapi.conf.bus_address import RedisAddress
+from rpcapi.conf.transport import RedisAddress
 from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.listener import Delivery
 from rpcapi.messaging.drivers.names import ListenTarget

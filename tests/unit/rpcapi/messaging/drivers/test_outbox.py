@@ -8,7 +8,7 @@ import oslo_messaging
 import pytest
 import redis
 
-from rpcapi.conf.bus_address import RedisAddress
+from rpcapi.conf.transport import RedisAddress
 from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.errors import BusRefused, MessageTooLarge
 from rpcapi.messaging.drivers.outbox import Outbox

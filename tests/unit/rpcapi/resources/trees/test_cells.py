@@ -7,7 +7,7 @@ import pytest
 
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.numa.cells import HostCell
-from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.numa.topology import DevicePolicy, GuestCell, GuestTopology
 from rpcapi.resources.trees.cells import CellRules
 from rpcapi.resources.trees.requirements import list_group_requirements

@@ -3,7 +3,7 @@
 
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.numa.cells import HostCell
-from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.numa.topology import DevicePolicy, GuestCell, GuestTopology
 from rpcapi.resources.trees.matching import match_allocations
 from rpcapi.resources.trees.search import StepBudget

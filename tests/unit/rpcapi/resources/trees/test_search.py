@@ -5,7 +5,7 @@ import itertools
 
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.numa.cells import HostCell
-from rpcapi.resources.numa.conditions import NumaConditions
+from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.numa.topology import GuestCell, GuestTopology
 from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, search
 from rpcapi.resources.trees.tree import Provider, ProviderInventory, ProviderTree, TreeRequest
