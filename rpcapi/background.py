@@ -69,11 +69,7 @@ class BackgroundLoop(abc.ABC):
 
 class Periodic(BackgroundLoop):
     def __init__(
-        self,
-        name: str,
-        act: Callable[[], None],
-        interval: Callable[[], float],
-        end: Callable[[], None] = lambda: None,
+        self, name: str, act: Callable[[], None], interval: Callable[[], float], end: Callable[[], None] = lambda: None
     ) -> None:
         super().__init__(name)
         self._act = act

@@ -33,11 +33,7 @@ def check_hosts(session: Session, hosts: Iterable[str]) -> None:
 
 
 def update_aggregate(
-    session: Session,
-    name: str,
-    change: Callable[[AggregateDocument | None], AggregateDocument],
-    *,
-    force: bool = False,
+    session: Session, name: str, change: Callable[[AggregateDocument | None], AggregateDocument], *, force: bool = False
 ) -> AggregateDocument:
     """Apply ``change`` to the aggregate's document (None if absent); store and return the next version.
 

@@ -16,10 +16,7 @@ GROUPS = {
     "flavor, image and devices": (
         Argument("--image", metavar="NAME", help="Image to boot from; see `gantt image list`."),
         repeatable(
-            "--property",
-            type=parse_pair,
-            metavar="K=V",
-            help="Image property; overrides the image's own value.",
+            "--property", type=parse_pair, metavar="K=V", help="Image property; overrides the image's own value."
         ),
         repeatable(
             "--volume",
@@ -43,27 +40,12 @@ GROUPS = {
             help="Required trait of hosts; !T forbids T; T,T requires one of them. Repeatable.",
         ),
         repeatable(
-            "--member-of",
-            metavar="A[,A]",
-            help="Host must be in this aggregate, or in one of several; repeatable.",
+            "--member-of", metavar="A[,A]", help="Host must be in this aggregate, or in one of several; repeatable."
         ),
-        repeatable(
-            "--not-member-of",
-            metavar="A",
-            help="Host must not be in this aggregate; repeatable.",
-        ),
+        repeatable("--not-member-of", metavar="A", help="Host must not be in this aggregate; repeatable."),
         Argument("--in-tree", metavar="NAME", help="Only hosts in the tree of this provider."),
-        repeatable(
-            "--hint",
-            type=parse_pair,
-            metavar="K=V",
-            help="A scheduler hint; a repeated key makes a list.",
-        ),
-        repeatable(
-            "--host",
-            metavar="NAME",
-            help="Only this host, or node as host/node; repeatable.",
-        ),
+        repeatable("--hint", type=parse_pair, metavar="K=V", help="A scheduler hint; a repeated key makes a list."),
+        repeatable("--host", metavar="NAME", help="Only this host, or node as host/node; repeatable."),
         repeatable("--not-host", metavar="NAME", help="Not this host or node; repeatable."),
         Argument("--group", metavar="ID", help="Server group, by id or name; see `gantt group create`."),
         Argument(
@@ -72,10 +54,7 @@ GROUPS = {
             help="Policy that the group must have; the request is refused if it has another.",
         ),
         Argument(
-            "--group-max-per-host",
-            type=int,
-            metavar="N",
-            help="Maximum servers on one node that the group must have.",
+            "--group-max-per-host", type=int, metavar="N", help="Maximum servers on one node that the group must have."
         ),
         Argument("--driver", metavar="NAME", help="Scheduler driver, if [scheduler] lets requests choose."),
     ),

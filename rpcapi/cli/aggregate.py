@@ -147,12 +147,7 @@ class DeleteAggregate(_ChangeAggregate):
 
 
 def _row(name: str, document: AggregateDocument) -> tuple[Any, ...]:
-    return (
-        name,
-        document.get("name"),
-        lines_cell(document["hosts"]),
-        fields_cell(document.get("metadata", {})),
-    )
+    return (name, document.get("name"), lines_cell(document["hosts"]), fields_cell(document.get("metadata", {})))
 
 
 def _existing(session: Session, name: str) -> AggregateDocument:

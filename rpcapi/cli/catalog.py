@@ -82,12 +82,7 @@ class CreateInCatalog(CatalogCommand, Command):
 
     ARGUMENTS: ClassVar[Sequence[Argument]] = (
         Argument("name", metavar="NAME", help="The new name."),
-        repeatable(
-            "--property",
-            type=parse_pair,
-            metavar="K=V",
-            help="Extra spec or property; may be repeated.",
-        ),
+        repeatable("--property", type=parse_pair, metavar="K=V", help="Extra spec or property; may be repeated."),
         Argument("--replace", action="store_true", help="Replace an existing one of this name."),
     )
 
@@ -126,10 +121,7 @@ class ImportToCatalog(CatalogCommand, Command):
 
     ARGUMENTS = (
         Argument(
-            "file",
-            type=argparse.FileType(encoding="utf-8"),
-            metavar="FILE",
-            help="JSON file, or - for standard input.",
+            "file", type=argparse.FileType(encoding="utf-8"), metavar="FILE", help="JSON file, or - for standard input."
         ),
         Argument("--dry-run", action="store_true", help="Check the file without importing it."),
     )

@@ -83,10 +83,7 @@ class ExplainDecision(ShowOne):
 
     ARGUMENTS = (
         Argument(
-            "request_id",
-            nargs="?",
-            metavar="REQUEST_ID",
-            help="Request id, from `gantt boot` or `gantt server show`.",
+            "request_id", nargs="?", metavar="REQUEST_ID", help="Request id, from `gantt boot` or `gantt server show`."
         ),
         Argument("--dry-run", action="store_true", help="Decide a request given by the options below, without claims."),
         Argument("--count", type=int, default=1, metavar="N", help="Number of servers (1)."),

@@ -29,11 +29,7 @@ def make_options(parallel: int) -> Sequence[Argument]:
             help=f"Servers moved at a time, up to {MAX_OPEN} ({parallel}).",
         ),
         Argument(
-            "--timeout",
-            type=float,
-            default=300.0,
-            metavar="S",
-            help="Seconds to wait for the next server (300).",
+            "--timeout", type=float, default=300.0, metavar="S", help="Seconds to wait for the next server (300)."
         ),
         progress.OPTION,
     )
@@ -49,10 +45,7 @@ class DrainHost(Lister):
     server is left. `gantt host enable` lets the host take servers again.
     """
 
-    ARGUMENTS = (
-        Argument("host", help="The service host, with all its nodes."),
-        *make_options(host_moves.PARALLEL),
-    )
+    ARGUMENTS = (Argument("host", help="The service host, with all its nodes."), *make_options(host_moves.PARALLEL))
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

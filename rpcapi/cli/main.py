@@ -33,10 +33,7 @@ class GanttApp(Application):
             help="Configuration file; may be repeated. Default: $GANTT_CONFIG_FILE, then gantt.conf in ~/.gantt or "
             "/etc/gantt, then the run folder of your devstack cluster.",
         )
-        parser.add_argument(
-            "--project",
-            help="Project of the requests. Default: $GANTT_PROJECT, else 'default'.",
-        )
+        parser.add_argument("--project", help="Project of the requests. Default: $GANTT_PROJECT, else 'default'.")
         return parser
 
     def configure_logging(self) -> None:

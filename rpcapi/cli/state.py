@@ -27,9 +27,7 @@ _DOCUMENT = (
     Argument("name", help="Document name: usually a host, or a node as host/node."),
 )
 _WRITER = Argument(
-    "--writer",
-    default=WRITER,
-    help="Write as this declared writer of the namespace. Default: %(default)s.",
+    "--writer", default=WRITER, help="Write as this declared writer of the namespace. Default: %(default)s."
 )
 
 
@@ -91,10 +89,7 @@ class SetState(Command):
 class DeleteState(Command):
     """Delete a document if it exists."""
 
-    ARGUMENTS = (
-        *_DOCUMENT,
-        _WRITER,
-    )
+    ARGUMENTS = (*_DOCUMENT, _WRITER)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)

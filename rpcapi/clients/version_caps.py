@@ -101,11 +101,7 @@ def refresh_all() -> None:
 
 
 def _fetcher(transport: Any) -> Callable[[float], Versions]:
-    client = bus.get_client(
-        transport,
-        messaging.Target(topic="scheduler", version="1.0"),
-        serializer=GanttSerializer(),
-    )
+    client = bus.get_client(transport, messaging.Target(topic="scheduler", version="1.0"), serializer=GanttSerializer())
 
     def fetch(wait_s: float) -> Versions:
         prepared = client.prepare(version="1.0", timeout=wait_s)

@@ -26,12 +26,7 @@ OPTS = [
         "'c1.large'. A built-in flavor of the same name is replaced.",
     ),
     cfg.IntOpt(
-        "memory_mb",
-        required=True,
-        min=0,
-        max=MAX_AMOUNT,
-        sample_default=4096,
-        help="Memory (MEMORY_MB) in MiB.",
+        "memory_mb", required=True, min=0, max=MAX_AMOUNT, sample_default=4096, help="Memory (MEMORY_MB) in MiB."
     ),
     cfg.IntOpt("disk_gb", default=0, min=0, max=MAX_AMOUNT, help="Local disk (DISK_GB) in GiB; 0 requests none."),
     pairs.option(

@@ -11,5 +11,5 @@ OPTS = [
         default="bus",
         help="Entry point in 'gantt.scheduler_backends' that answers scheduler calls. 'bus' is gantt's own scheduler "
         "over the message bus; a deployer can install another scheduler behind the same calls.",
-    ),
+    )
 ]

@@ -26,7 +26,7 @@ OPTS = [
         "service: 'gantt-rabbit://user:password@host:5672/vhost'. The embedded bus, on a dedicated "
         "redis-server: 'gantt+redis://user:password@host:6379/0', or over a Unix socket "
         "'gantt+redis://user:password@/0?socket=/path'.",
-    ),
+    )
 ]
 
 # oslo.messaging's other drivers are not tested.

@@ -126,9 +126,7 @@ def chart(refused: Iterable[DecisionSummary], now_ms: int, minutes: int, bars: i
     reasons = ordered[:LARGEST_REASONS] + ([OTHERS] if len(ordered) > LARGEST_REASONS else [])
     counts = collections.Counter((bar, reason if reason in reasons else OTHERS) for bar, reason in entries)
     return RefusalChart(
-        reasons,
-        bar_ms,
-        [(start + bar * bar_ms, [counts[bar, reason] for reason in reasons]) for bar in range(bars)],
+        reasons, bar_ms, [(start + bar * bar_ms, [counts[bar, reason] for reason in reasons]) for bar in range(bars)]
     )
 
 

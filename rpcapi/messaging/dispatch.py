@@ -117,11 +117,7 @@ class StrictServer(RPCServer):
     """oslo.messaging's RPC server with gantt's thread pool, and with tracebacks only for bugs."""
 
     def __init__(
-        self,
-        transport: RPCTransport,
-        target: messaging.Target,
-        dispatch: StrictDispatcher,
-        executor: str | None = None,
+        self, transport: RPCTransport, target: messaging.Target, dispatch: StrictDispatcher, executor: str | None = None
     ) -> None:
         super().__init__(transport, target, dispatch, executor)
         if self.executor_type == green.THREADING:

@@ -29,11 +29,7 @@ class Decision(base.GanttObject):
       nova_host, gantt_host, why, rank, count}]}.
     """
 
-    fields = {
-        "request_id": fields.StringField(),
-        "partition": fields.StringField(),
-        "document": base.JsonField(),
-    }
+    fields = {"request_id": fields.StringField(), "partition": fields.StringField(), "document": base.JsonField()}
 
 
 class DecisionPage(base.GanttObject):

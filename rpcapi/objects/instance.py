@@ -36,10 +36,7 @@ class Instance(base.GanttObject):
 class RecordedHosts(base.GanttObject):
     """Service hosts that instance records name in a partition, and the epoch of the conductors' store."""
 
-    fields = {
-        "hosts": base.ListField(str),
-        "epoch": fields.IntegerField(),
-    }
+    fields = {"hosts": base.ListField(str), "epoch": fields.IntegerField()}
 
 
 class InstancePage(base.GanttObject):

@@ -23,10 +23,7 @@ class TooFewReplicas(redis.RedisError):
 
     def as_error(self, store: str) -> errors.NotReplicated:
         return errors.NotReplicated(
-            store=store,
-            acknowledged=self.acknowledged,
-            needed=self.replicas.count,
-            wait_ms=self.replicas.wait_ms,
+            store=store, acknowledged=self.acknowledged, needed=self.replicas.count, wait_ms=self.replicas.wait_ms
         )
 
 

@@ -23,10 +23,7 @@ _VOLUME_OPTIONS = document(
     }
 )
 PORT = "_port{}"
-AMOUNTS = {
-    "egress_kbps": orc.NET_BW_EGR_KILOBIT_PER_SEC,
-    "ingress_kbps": orc.NET_BW_IGR_KILOBIT_PER_SEC,
-}
+AMOUNTS = {"egress_kbps": orc.NET_BW_EGR_KILOBIT_PER_SEC, "ingress_kbps": orc.NET_BW_IGR_KILOBIT_PER_SEC}
 KEYS = (*AMOUNTS, "physnet", "vnic", "segment")
 _PORT_OPTIONS = document(
     {**dict.fromkeys(KEYS, text), **dict.fromkeys(AMOUNTS, matching("[0-9]{1,12}", "an amount in kbps"))}

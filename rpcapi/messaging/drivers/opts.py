@@ -63,10 +63,7 @@ OPTS: list[cfg.Opt] = [
         help="Seconds before the first retry when Redis is unreachable; each further delay doubles.",
     ),
     cfg.FloatOpt(
-        "reconnect_backoff_max",
-        default=2.0,
-        min=0.01,
-        help="Maximum seconds between attempts to reach Redis.",
+        "reconnect_backoff_max", default=2.0, min=0.01, help="Maximum seconds between attempts to reach Redis."
     ),
 ]
 

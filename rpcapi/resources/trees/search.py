@@ -9,20 +9,9 @@ from rpcapi.resources import groups
 from rpcapi.resources.numa.fit import NumaConditions
 from rpcapi.resources.trees.bounds import count_servable, distinct_providers_exist, sums_suffice
 from rpcapi.resources.trees.cells import CellRules
-from rpcapi.resources.trees.requirements import (
-    NO_TOPOLOGY,
-    GroupRequirement,
-    list_group_requirements,
-    root_satisfies,
-)
+from rpcapi.resources.trees.requirements import NO_TOPOLOGY, GroupRequirement, list_group_requirements, root_satisfies
 from rpcapi.resources.trees.symmetry import SymmetryBreaker
-from rpcapi.resources.trees.tree import (
-    AllocationCandidate,
-    ProviderTree,
-    TreeRequest,
-    find_paths,
-    has_traits,
-)
+from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree, TreeRequest, find_paths, has_traits
 
 MAX_STEPS = 1500  # limit of one search, some 30 ms
 RETRY_FACTOR = 8  # more steps for a second search of hosts that the first did not decide
