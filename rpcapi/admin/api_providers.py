@@ -27,7 +27,6 @@ def name_of(document: Mapping[str, Any]) -> str | None:
 
 
 def find(session: Session, text: str) -> Any | None:
-    """Find the state of an API provider by name, id or UUID."""
     is_uuid = re.fullmatch(_UUID, text.lower()) is not None
     provider = names.api_provider(text.lower()) if is_uuid else text
     if ID.fullmatch(provider):

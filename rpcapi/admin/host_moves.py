@@ -198,7 +198,6 @@ def _find_servers(session: Session, host: str) -> tuple[list[Any], list[Any], li
 
 
 def _offload(session: Session, servers: Sequence[str], moves: HostMoves, timeout: float, bar: Any) -> int:
-    """Offload shelved servers and return the number of successes."""
     for server in servers:
         try:
             session.call(session.conductor.offload_instances, [server])

@@ -191,7 +191,6 @@ class Session:
         return self.list_all(self.scheduler.list_decisions, "decisions", partition, limit=PAGE_OF_DECISIONS)
 
     def new_request(self) -> str:
-        """Replace the session's request id and return it."""
         self.__dict__.pop("ctxt", None)
         return self.ctxt.request_id
 

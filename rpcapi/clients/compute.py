@@ -39,7 +39,6 @@ class ComputeAPI(ServiceClient):
         return self.call(ctxt, "1.0", "list_guests", {"server": host}, marker=marker, limit=limit)
 
     def list_owners(self, ctxt: RequestContext, host: str, uuids: list[str]) -> objects.GuestOwners:
-        """Return the live attempts of instances with their owners."""
         return self.call(ctxt, "1.0", "list_owners", {"server": host}, uuids=uuids)
 
     def check_migrations(

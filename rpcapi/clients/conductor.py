@@ -46,11 +46,9 @@ class ConductorAPI(ServiceClient):
         self.call(ctxt, "1.0", "check_store")
 
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
-        """Return the sizes of the collections in the conductors' store."""
         return self.call(ctxt, "1.0", "store_sizes")
 
     def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:
-        """Return usage and limits of a project."""
         return self.call(ctxt, "1.0", "get_quota", project=project)
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
@@ -58,7 +56,6 @@ class ConductorAPI(ServiceClient):
         self.call(ctxt, "1.0", "report_builds", report=report)
 
     def delete_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        """Delete instances and release their claims."""
         self.call(ctxt, "1.0", "delete_instances", uuids=uuids)
 
     def stop_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
@@ -66,7 +63,6 @@ class ConductorAPI(ServiceClient):
         self.call(ctxt, "1.0", "stop_instances", uuids=uuids)
 
     def start_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        """Start SHUTOFF instances on their hosts."""
         self.call(ctxt, "1.0", "start_instances", uuids=uuids)
 
     def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
@@ -127,15 +123,8 @@ class ConductorAPI(ServiceClient):
         destination; ``allow_cross_cell`` allows other partitions. Raises InvalidRequest if ``host`` is an instance's
         own host, UnknownHost or NoValidHost if it can take none of the instances.
         """
-        self.call(
-            ctxt,
-            "1.0",
-            "migrate_instances",
-            uuids=uuids,
-            migrations=migrations,
-            host=host,
-            allow_cross_cell=allow_cross_cell,
-        )
+        values = {"migrations": migrations, "host": host, "allow_cross_cell": allow_cross_cell}
+        self.call(ctxt, "1.0", "migrate_instances", uuids=uuids, **values)
 
     def live_migrate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], host: str | None = None
@@ -171,16 +160,8 @@ class ConductorAPI(ServiceClient):
         images differ, ``other_specs`` has a spec for each further image. The destination may be the instance's own
         host. Also raises QuotaExceeded, and InvalidSpec, for example for too little disk or memory.
         """
-        self.call(
-            ctxt,
-            "1.0",
-            "resize_instances",
-            uuids=uuids,
-            migrations=migrations,
-            spec=spec,
-            allow_cross_cell=allow_cross_cell,
-            other_specs=list(other_specs),
-        )
+        values = {"spec": spec, "other_specs": list(other_specs), "allow_cross_cell": allow_cross_cell}
+        self.call(ctxt, "1.0", "resize_instances", uuids=uuids, migrations=migrations, **values)
 
     def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Remove the sources of finished migrations. Idempotent."""
@@ -248,9 +229,8 @@ class ConductorAPI(ServiceClient):
         Unavailable (no answer) or InstanceConflict (migration in progress, possibly only copy, or ``ends_running``
         needed).
         """
-        self.call(
-            ctxt, "1.0", "end_leaked_migrations", partition=partition, host=host, refs=refs, ends_running=ends_running
-        )
+        values = {"partition": partition, "host": host, "refs": refs, "ends_running": ends_running}
+        self.call(ctxt, "1.0", "end_leaked_migrations", **values)
 
     def object_backport_versions(
         self, ctxt: RequestContext, objinst: dict[str, Any], object_versions: dict[str, str]

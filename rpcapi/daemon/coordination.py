@@ -42,7 +42,6 @@ class CoordinationGroup:
 
     @property
     def interval(self) -> float:
-        """Seconds between heartbeats, and between polls."""
         return self.timeout / 8
 
     @property

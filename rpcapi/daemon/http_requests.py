@@ -141,8 +141,6 @@ class Connection(cheroot.server.HTTPConnection):
 
 
 class _RequestBody:
-    """Body of a request, as ``wsgi.input``."""
-
     def __init__(self, request: _Request) -> None:
         self._request = request
 

@@ -56,15 +56,12 @@ class TimedSocket(socket.SocketIO):
 
 
 class TimedReader(StreamReader):
-    """Buffered input from a client."""
-
     def __init__(self, connection: socket.socket, mode: str, size: int) -> None:
         _pyio.BufferedReader.__init__(self, TimedSocket(connection, mode), size)
         self.bytes_read = 0
 
     @property
     def buffered(self) -> int:
-        """Number of bytes received but not read."""
         private: Any = self
         return len(private._read_buf) - int(private._read_pos)
 
@@ -75,8 +72,6 @@ class TimedReader(StreamReader):
 
 
 class TimedWriter(StreamWriter):
-    """Output to a client."""
-
     def __init__(self, connection: socket.socket, mode: str, size: int) -> None:
         _pyio.BufferedWriter.__init__(self, TimedSocket(connection, mode), size)
         self.bytes_written = 0

@@ -46,8 +46,6 @@ class SignInRefused(Exception):
 
 
 class TokenSignIn:
-    """Sign-in with a token that all operators share."""
-
     fields = (("token", "Token", "password"),)
 
     def __init__(self, token: str, *, may_act: bool) -> None:

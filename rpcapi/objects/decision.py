@@ -33,6 +33,4 @@ class Decision(base.GanttObject):
 
 
 class DecisionPage(base.GanttObject):
-    """Page of decisions, oldest first."""
-
     fields = {"decisions": fields.ListOfObjectsField("Decision"), **base.MARKER}

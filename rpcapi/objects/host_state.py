@@ -29,8 +29,6 @@ class HostState(base.GanttObject):
 
 
 class HostStatePage(base.GanttObject):
-    """Page of documents, by name."""
-
     fields = {"states": fields.ListOfObjectsField("HostState"), **base.MARKER}
 
 

@@ -40,6 +40,4 @@ class RecordedHosts(base.GanttObject):
 
 
 class InstancePage(base.GanttObject):
-    """Page of instances, oldest first."""
-
     fields = {"instances": fields.ListOfObjectsField("Instance"), **base.MARKER}

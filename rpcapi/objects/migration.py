@@ -38,6 +38,4 @@ class Migration(base.GanttObject):
 
 
 class MigrationPage(base.GanttObject):
-    """Page of migrations, oldest first."""
-
     fields = {"migrations": fields.ListOfObjectsField("Migration"), **base.MARKER}

@@ -12,23 +12,8 @@ from rpcapi.resources import names, vocabulary
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, POLICIES, RequestGroup
 from rpcapi.resources.inventory import MAX_AMOUNT
-from rpcapi.validation import documents, hints, server_groups, topology
+from rpcapi.validation import documents, hints, rules, server_groups, topology
 from rpcapi.validation.instances import canonical_uuid
-from rpcapi.validation.rules import (
-    Rule,
-    anything,
-    boolean,
-    document,
-    integer,
-    list_of,
-    mapping,
-    matching,
-    one_of,
-    optional,
-    resource_name,
-    string,
-    text,
-)
 from rpcapi.validation.text import abbreviate, invalid_spec, join_names
 
 MAX_TRAITS = 100  # per group, in all lists
@@ -47,14 +32,14 @@ def _trait(path: str, value: Any) -> None:
     vocabulary.check_trait(value)
 
 
-_AMOUNTS = mapping(_resource_class, integer(), MAX_CLASSES)
-_TRAITS = list_of(_trait, MAX_TRAITS)
-_ANY_TRAITS = list_of(list_of(_trait, MAX_TRAITS, 1), MAX_TRAITS)
-_AGGREGATES = list_of(text, MAX_AGGREGATES)
-_MEMBER_OF = list_of(list_of(text, MAX_AGGREGATES, 1), MAX_AGGREGATES)
-_HOSTS = list_of(resource_name, MAX_HOSTS)
-_SUFFIX = matching(r"[A-Za-z0-9_-]{1,64}", "1 to 64 letters, digits, '_' or '-'")
-_GROUP = document(
+_AMOUNTS = rules.mapping(_resource_class, rules.integer(), MAX_CLASSES)
+_TRAITS = rules.list_of(_trait, MAX_TRAITS)
+_ANY_TRAITS = rules.list_of(rules.list_of(_trait, MAX_TRAITS, 1), MAX_TRAITS)
+_AGGREGATES = rules.list_of(rules.text, MAX_AGGREGATES)
+_MEMBER_OF = rules.list_of(rules.list_of(rules.text, MAX_AGGREGATES, 1), MAX_AGGREGATES)
+_HOSTS = rules.list_of(rules.resource_name, MAX_HOSTS)
+_SUFFIX = rules.matching(r"[A-Za-z0-9_-]{1,64}", "1 to 64 letters, digits, '_' or '-'")
+_GROUP = rules.document(
     {
         "resources": _AMOUNTS,
         "required": _TRAITS,
@@ -62,48 +47,63 @@ _GROUP = document(
         "forbidden": _TRAITS,
         "member_of": _MEMBER_OF,
         "forbidden_aggregates": _AGGREGATES,
-        "in_tree": optional(resource_name),
+        "in_tree": rules.optional(rules.resource_name),
     }
 )
-_VOLUME = document(
-    {"pool": optional(resource_name), "size_gb": optional(integer()), "group": optional(string), "boot": boolean}
+_VOLUME = rules.document(
+    {
+        "pool": rules.optional(rules.resource_name),
+        "size_gb": rules.optional(rules.integer()),
+        "group": rules.optional(rules.string),
+        "boot": rules.boolean,
+    }
 )
-_PORT = document({"physnet": optional(text), "segment": optional(text), "group": optional(string)})
-_DESTINATION = document(
-    {"host": optional(resource_name), "partition": optional(text), "allow_cross_cell_move": boolean}
+_PORT = rules.document(
+    {
+        "physnet": rules.optional(rules.text),
+        "segment": rules.optional(rules.text),
+        "group": rules.optional(rules.string),
+    }
+)
+_DESTINATION = rules.document(
+    {
+        "host": rules.optional(rules.resource_name),
+        "partition": rules.optional(rules.text),
+        "allow_cross_cell_move": rules.boolean,
+    }
 )
 
 # Rules of values that differ from their default. For other fields, the type of the field is enough.
-RULES: Mapping[str, Rule] = {
-    "flavor": text,
+RULES: Mapping[str, rules.Rule] = {
+    "flavor": rules.text,
     "flavor_amounts": _AMOUNTS,
     "resources": _AMOUNTS,
     "required_traits": _TRAITS,
     "forbidden_traits": _TRAITS,
-    "availability_zone": text,
+    "availability_zone": rules.text,
     "ignore_hosts": _HOSTS,
     "force_hosts": _HOSTS,
     "hints": hints.check,
-    "consumer_type": matching("[A-Z0-9_]{1,255}", "1 to 255 characters of A-Z, 0-9 and '_', such as 'INSTANCE'"),
-    "group_id": resource_name,
-    "group_policy": one_of(tuple(GroupPolicy)),
-    "group_max_per_host": integer(),
+    "consumer_type": rules.matching("[A-Z0-9_]{1,255}", "1 to 255 characters of A-Z, 0-9 and '_', such as 'INSTANCE'"),
+    "group_id": rules.resource_name,
+    "group_policy": rules.one_of(tuple(GroupPolicy)),
+    "group_max_per_host": rules.integer(),
     "any_traits": _ANY_TRAITS,
     "member_of": _MEMBER_OF,
     "forbidden_aggregates": _AGGREGATES,
-    "in_tree": resource_name,
-    "groups": mapping(_SUFFIX, _GROUP, MAX_GROUPS),
-    "groups_policy": one_of(POLICIES),
+    "in_tree": rules.resource_name,
+    "groups": rules.mapping(_SUFFIX, _GROUP, MAX_GROUPS),
+    "groups_policy": rules.one_of(POLICIES),
     "root_required": _TRAITS,
     "root_forbidden": _TRAITS,
-    "same_subtree": list_of(list_of(string, MAX_GROUPS, 1), MAX_SUBTREES),
+    "same_subtree": rules.list_of(rules.list_of(rules.string, MAX_GROUPS, 1), MAX_SUBTREES),
     "numa": topology.NUMA,
     "image": documents.IMAGE,
     "extra_specs": documents.EXTRA_SPECS,
-    "volumes": list_of(_VOLUME, MAX_ATTACHMENTS),
-    "ports": list_of(_PORT, MAX_ATTACHMENTS),
-    "service": one_of(SERVICES),
-    "driver": matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 letters, digits, '_', '.' or '-'"),
+    "volumes": rules.list_of(_VOLUME, MAX_ATTACHMENTS),
+    "ports": rules.list_of(_PORT, MAX_ATTACHMENTS),
+    "service": rules.one_of(SERVICES),
+    "driver": rules.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 letters, digits, '_', '.' or '-'"),
     "requested_destination": _DESTINATION,
 }
 
@@ -118,7 +118,6 @@ def amount_of_flavor(spec: RequestSpec, resource_class: str) -> int:
 
 
 def attached_groups(spec: RequestSpec) -> Set[str]:
-    """Return the suffixes of the groups that request volumes and ports."""
     return {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group") is not None}
 
 
@@ -133,7 +132,7 @@ def check_spec(spec: Any) -> None:
         raise errors.MalformedObject(name="RequestSpec", why=f"it is of type {type(spec).__name__}")
     values = spec.values_set()
     for name, value in values.items():
-        RULES.get(name, anything)(name, value)
+        RULES.get(name, rules.anything)(name, value)
     if not spec.resources and not spec.groups:
         raise invalid_spec(f"it must request 1 to {MAX_CLASSES} resource classes, got 0")
     for needed_by, check in _CONSISTENCY:

@@ -30,6 +30,4 @@ class ServerGroup(base.GanttObject):
 
 
 class ServerGroupPage(base.GanttObject):
-    """Page of server groups, by id."""
-
     fields = {"groups": fields.ListOfObjectsField("ServerGroup"), **base.MARKER}

@@ -86,8 +86,6 @@ ENDS = frozenset({Answer.RELEASED, Answer.ABORTED, Answer.EXPIRED, Answer.FENCED
 
 
 class ClaimRefusal(NamedTuple):
-    """Error class and reason for an unsuccessful answer."""
-
     error: type[errors.ClaimError]
     reason: str
 

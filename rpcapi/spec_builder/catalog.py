@@ -12,8 +12,6 @@ LARGE_PAGE_KB = 2048
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """PCI aliases and device profiles by name, and the page size of "large"."""
-
     aliases: Mapping[str, PciAlias] = field(default_factory=dict)
     profiles: Mapping[str, DeviceProfile] = field(default_factory=dict)
     large_page_kb: int = LARGE_PAGE_KB

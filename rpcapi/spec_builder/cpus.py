@@ -8,20 +8,15 @@ import os_traits
 
 from rpcapi.resources.numa import cpu_sets
 from rpcapi.spec_builder.draft import TRUE, FlavorImageProperties, SpecDraft
-from rpcapi.validation.topology import (
-    CPU_POLICIES,
-    DEDICATED,
-    EMULATOR_THREADS,
-    ISOLATE,
-    MIXED,
-    PREFER,
-    REQUIRE,
-    SHARED,
-    THREAD_POLICIES,
-)
+from rpcapi.validation import topology
 
 # CPU policies that an image may set, by the flavor's policy.
-_IMAGE_POLICIES = {DEDICATED: CPU_POLICIES, MIXED: (MIXED, SHARED), SHARED: (SHARED,), None: CPU_POLICIES}
+_IMAGE_POLICIES = {
+    topology.DEDICATED: topology.CPU_POLICIES,
+    topology.MIXED: (topology.MIXED, topology.SHARED),
+    topology.SHARED: (topology.SHARED,),
+    None: topology.CPU_POLICIES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +32,22 @@ class CpuLayout:
 def read(flavor_image: FlavorImageProperties, draft: SpecDraft) -> CpuLayout:
     """Derive the CPU layout from flavor, image, and amounts and traits of the draft; raises InvalidSpec."""
     emulator = flavor_image.flavor_value("emulator_threads_policy")
-    flavor_image.check_allowed("emulator_threads_policy", emulator, EMULATOR_THREADS)
+    flavor_image.check_allowed("emulator_threads_policy", emulator, topology.EMULATOR_THREADS)
     policy = _policy_from_resources(flavor_image, draft, _policy(flavor_image), emulator)
     thread_policy, trait = _thread_policy(flavor_image), _thread_policy_from_traits(draft)
     realtime, mask = _realtime_cpus(flavor_image, emulator), _dedicated_mask(flavor_image)
-    if policy in (SHARED, None):
+    if policy in (topology.SHARED, None):
         settings = {
             "hw:cpu_thread_policy": thread_policy,
-            "hw:emulator_threads_policy": emulator == ISOLATE,
+            "hw:emulator_threads_policy": emulator == topology.ISOLATE,
             "hw:cpu_realtime": realtime,
         }
         for key, setting in settings.items():
             if setting:
                 raise flavor_image.invalid(key, "needs pinned cpus, but hw:cpu_policy pins none")
-    if mask and policy != MIXED:
-        raise flavor_image.invalid("hw:cpu_dedicated_mask", f"needs hw:cpu_policy {MIXED!r}")
-    if policy == MIXED and bool(mask) == bool(realtime):
+    if mask and policy != topology.MIXED:
+        raise flavor_image.invalid("hw:cpu_dedicated_mask", f"needs hw:cpu_policy {topology.MIXED!r}")
+    if policy == topology.MIXED and bool(mask) == bool(realtime):
         raise flavor_image.invalid(
             "hw:cpu_policy", "is mixed, which needs exactly one of hw:cpu_dedicated_mask and hw:cpu_realtime_mask"
         )
@@ -61,7 +56,7 @@ def read(flavor_image: FlavorImageProperties, draft: SpecDraft) -> CpuLayout:
             f"trait:{os_traits.HW_CPU_HYPERTHREADING}", "cannot be combined with hw:cpu_thread_policy"
         )
     thread_policy = thread_policy or trait
-    pinned = {DEDICATED: frozenset(range(flavor_image.flavor.vcpus)), MIXED: mask or realtime}.get(
+    pinned = {topology.DEDICATED: frozenset(range(flavor_image.flavor.vcpus)), topology.MIXED: mask or realtime}.get(
         policy or "", frozenset()
     )
     return CpuLayout(policy, thread_policy, pinned or frozenset(), emulator)
@@ -70,7 +65,7 @@ def read(flavor_image: FlavorImageProperties, draft: SpecDraft) -> CpuLayout:
 def _policy(flavor_image: FlavorImageProperties) -> str | None:
     flavor_policy, image_policy = flavor_image.flavor_value("cpu_policy"), flavor_image.image_value("cpu_policy")
     for value in (flavor_policy, image_policy):
-        flavor_image.check_allowed("cpu_policy", value, CPU_POLICIES)
+        flavor_image.check_allowed("cpu_policy", value, topology.CPU_POLICIES)
     if image_policy is not None and image_policy not in _IMAGE_POLICIES[flavor_policy]:
         raise flavor_image.conflict("cpu_policy")
     return flavor_policy or image_policy
@@ -82,8 +77,8 @@ def _thread_policy(flavor_image: FlavorImageProperties) -> str | None:
         flavor_image.image_value("cpu_thread_policy"),
     )
     for value in (flavor_policy, image_policy):
-        flavor_image.check_allowed("cpu_thread_policy", value, THREAD_POLICIES)
-    if flavor_policy in (None, PREFER):
+        flavor_image.check_allowed("cpu_thread_policy", value, topology.THREAD_POLICIES)
+    if flavor_policy in (None, topology.PREFER):
         return flavor_policy or image_policy
     if image_policy not in (None, flavor_policy):
         raise flavor_image.conflict("cpu_thread_policy")
@@ -102,18 +97,18 @@ def _policy_from_resources(
             "resources:PCPU", "cannot be combined with resources:VCPU; use hw:cpu_policy=mixed for both"
         )
     if not pcpus:
-        return SHARED if vcpus else policy
-    required_pcpus = flavor_image.flavor.vcpus + (emulator == ISOLATE)
+        return topology.SHARED if vcpus else policy
+    required_pcpus = flavor_image.flavor.vcpus + (emulator == topology.ISOLATE)
     if pcpus != required_pcpus:
         raise flavor_image.invalid(
             "resources:PCPU", f"must be {required_pcpus}, the number of cpus to pin, not {pcpus}"
         )
-    return DEDICATED
+    return topology.DEDICATED
 
 
 def _thread_policy_from_traits(draft: SpecDraft) -> str | None:
     group = draft.groups[""]
-    for traits, policy in ((group.required, REQUIRE), (group.forbidden, ISOLATE)):
+    for traits, policy in ((group.required, topology.REQUIRE), (group.forbidden, topology.ISOLATE)):
         if os_traits.HW_CPU_HYPERTHREADING in traits:
             return policy
     return None

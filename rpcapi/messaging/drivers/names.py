@@ -24,7 +24,6 @@ def server_queue(sender: str, exchange: str, topic: str, server: str) -> str:
 
 
 def server_process(exchange: str, topic: str, server: str) -> str:
-    """Return the key of the process that reads a server's requests."""
     return f"{PREFIX}:process:{exchange}:{topic}:{server}"
 
 

@@ -33,8 +33,6 @@ CONNECT_SECONDS = 1.0
 
 
 class RedisBusDriver(BaseDriver):
-    """Driver of one transport."""
-
     def __init__(
         self,
         conf: cfg.ConfigOpts,

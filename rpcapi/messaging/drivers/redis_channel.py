@@ -43,8 +43,6 @@ CONNECTION_ERRORS = (
 
 @dataclass(frozen=True)
 class BusLimits:
-    """Options of [gantt_bus], with the limits of [rpc] on messages and queues."""
-
     visibility_timeout: int
     prefetch: int
     request_ttl: int

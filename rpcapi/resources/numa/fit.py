@@ -153,8 +153,6 @@ def place(cell: HostCell, guest: GuestTopology, demand: CellDemand) -> CellPlace
 
 @dataclass(frozen=True, slots=True)
 class NumaConditions:
-    """Guest topology, and host cells by provider id."""
-
     guest: GuestTopology
     cells: Mapping[str, HostCell]
 
