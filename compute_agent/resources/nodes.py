@@ -96,7 +96,7 @@ def _host_index(host: str) -> int:
 
 def _host_names(conf: cfg.ConfigOpts) -> list[str]:
     patterns = conf.compute.hosts or [socket.gethostname()]
-    hosts = [name for pattern in patterns for name in names.expand(pattern)]
+    hosts = [name for pattern in patterns for name in names.expand_pattern(pattern)]
     if len(set(hosts)) != len(hosts):
         raise errors.BadConfiguration(why=f"[compute] hosts = {', '.join(patterns)} lists a host twice")
     for name in hosts:

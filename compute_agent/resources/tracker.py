@@ -15,8 +15,7 @@ from compute_agent.resources.kinds.kind import Assignment, AssignmentRequest
 from compute_agent.resources.kinds.loading import LoadedKind
 from compute_agent.resources.nodes import Node
 from compute_agent.resources.requirements import BuildRequirements
-from rpcapi.resources import fit
-from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.inventory import Inventory, misfit
 from rpcapi.resources.names import host_of
 
 MAX_DESCRIPTION = 1000  # characters of an assignment's description, which instance records store
@@ -75,7 +74,7 @@ class ResourceTracker:
             if inventories is None:
                 return f"there is no provider {provider} on this host"
             used = self._used[provider]
-            resource_class = fit.misfit(inventories, used, amounts)
+            resource_class = misfit(inventories, used, amounts)
             if resource_class is not None:
                 return _misfit_message(
                     provider,

@@ -75,7 +75,7 @@ class SenderDirectory:
 
     @classmethod
     def of_patterns(cls, patterns: Iterable[str]) -> SenderDirectory:
-        return cls(host for pattern in patterns for host in names.expand(pattern))
+        return cls(host for pattern in patterns for host in names.expand_pattern(pattern))
 
     def sender(self, user: str | None) -> Sender | None:
         if not user:

@@ -2,6 +2,7 @@
 """``gantt service``: services, their liveness and last reports."""
 
 import argparse
+from typing import Any
 
 from rpcapi.admin.services import AGENT, host_of, state_of
 from rpcapi.cli import partition
@@ -19,18 +20,15 @@ class ListServices(Lister):
     ARGUMENTS = (partition.PARTITION_OPTION,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
-        rows = [
-            (
-                state.document.get("binary", ""),
-                host_of(state.name, state.document),
-                state_of(state.document),
-                bool(state.document.get("enabled", True)),
-                state.document.get("disabled_reason"),
-                state.document.get("audited") if state.document.get("binary") == AGENT else None,
-                timestamp_cell(state.document.get("last_report_ms")),
-                offset_cell(state.document.get("clock_offset_ms")),
-                state.partition,
-            )
-            for state in self.session.list_states("service", partition=parsed_args.partition)
-        ]
-        return COLUMNS, sorted(rows, key=lambda row: row[:2])
+        states = self.session.list_states("service", partition=parsed_args.partition)
+        return COLUMNS, sorted(map(_row, states), key=lambda row: row[:2])
+
+
+def _row(state: Any) -> tuple[Any, ...]:
+    document, binary = state.document, state.document.get("binary", "")
+    return (
+        *(binary, host_of(state.name, document), state_of(document), bool(document.get("enabled", True))),
+        *(document.get("disabled_reason"), document.get("audited") if binary == AGENT else None),
+        *(timestamp_cell(document.get("last_report_ms")), offset_cell(document.get("clock_offset_ms"))),
+        state.partition,
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventory of a resource class and its capacity."""
+"""Inventory of a resource class: its capacity, and whether an amount fits."""
 
 import math
 from collections.abc import Mapping
@@ -73,3 +73,20 @@ def _check_figure(resource_class: str, key: str, value: Any) -> None:
         allowed = f"an integer from {minimum} to {MAX_AMOUNT}"
     if not valid:
         raise errors.InvalidStats(what=f"{key} of {resource_class}", why=f"it must be {allowed}, not {value!r}")
+
+
+def fits(inventory: Inventory | None, used: int, amount: int) -> bool:
+    """Return whether ``amount`` fits besides ``used`` and obeys min_unit, max_unit and step_size."""
+    return (
+        inventory is not None
+        and used + amount <= inventory.capacity
+        and inventory.min_unit <= amount <= inventory.max_unit
+        and amount % inventory.step_size == 0
+    )
+
+
+def misfit(inventories: Mapping[str, Inventory], used: Mapping[str, int], resources: Mapping[str, int]) -> str | None:
+    for resource_class, amount in resources.items():
+        if not fits(inventories.get(resource_class), used.get(resource_class, 0), amount):
+            return resource_class
+    return None

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpcapi.resources import fit, names, transient
-from rpcapi.resources.inventory import Inventory
+from rpcapi.resources import names, transient
+from rpcapi.resources.inventory import Inventory, fits, misfit
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
@@ -105,10 +105,10 @@ def satisfies_group(host, request):
     )
 
 
-def misfit(host, resource_class, amount):
+def misfit_of(host, resource_class, amount):
     """Return why one class does not fit, by rpcapi.resources' rule, or None."""
     inventory, used = host.inventories.get(resource_class), host.used.get(resource_class, 0)
-    if fit.fits(inventory, used, amount):
+    if fits(inventory, used, amount):
         return None
     free = (inventory.capacity if inventory else 0) - used
     return f"unit rules of {resource_class}" if amount <= free else f"not enough {resource_class}"
@@ -129,7 +129,7 @@ def first_rejection(host, request, zones):
     for reason, passes in checks:
         if not passes:
             return reason
-    misfits = (misfit(host, *item) for item in request.resources.items())
+    misfits = (misfit_of(host, *item) for item in request.resources.items())
     if (reason := next(filter(None, misfits), None)) is not None:
         return reason
     if not host.alive:
@@ -165,7 +165,7 @@ def test_each_filter_equals_its_part_of_the_loop(hosts, request, name):
         "TraitsFilter": lambda host: (
             set(request.required_traits) <= host.traits and not set(request.forbidden_traits) & host.traits
         ),
-        "ResourcesFilter": lambda host: fit.misfit(host.inventories, host.used, request.resources) is None,
+        "ResourcesFilter": lambda host: misfit(host.inventories, host.used, request.resources) is None,
     }
     with HostTable.from_snapshot(snapshot(hosts)).reading() as view:
         result = pipeline.run(pipeline.build([name]), view, request)

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import Answer
-from rpcapi.resources.fit import misfit
-from rpcapi.resources.inventory import MAX_AMOUNT, Inventory
+from rpcapi.resources.inventory import MAX_AMOUNT, Inventory, misfit
 from tests.support.store.backends import memory_partition, redis_partition
 from tests.support.store.store_partition import StorePartition
 

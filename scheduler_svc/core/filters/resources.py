@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filter that rejects hosts without enough free capacity: the rules of rpcapi.resources.fit on columns."""
+"""Filter that rejects hosts without enough free capacity: the rules of rpcapi.resources.inventory on columns."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Verdict on a candidate, from sums and the batch's planned changes. Keep in sync with verbs/verdicts.py, and fits()
--- with rpcapi/resources/fit.py.
+-- with rpcapi/resources/inventory.py.
 -- Include after _candidates and _group_policy.
 local deltas = {} -- planned changes of sums
 local claim_deltas = {} -- planned changes of the number of claims, by node

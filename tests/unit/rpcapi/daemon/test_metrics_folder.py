@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rpcapi.daemon import metrics_folder
+from rpcapi.daemon import exporter
 from tests.unit.rpcapi.daemon.conftest import ToyDaemon
 
 
@@ -61,7 +61,7 @@ def test_unusable_metrics_folder_is_reported(toy: ToyDaemon, tmp_path: Path) -> 
 
 def test_private_folder_is_removed_at_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
-    with metrics_folder.shared_folder("") as folder:
+    with exporter.shared_folder("") as folder:
         assert (folder.parent, folder.stat().st_mode & 0o777) == (tmp_path, 0o700)
         (folder / "counter_0.db").touch()
     assert list(tmp_path.iterdir()) == []
@@ -70,7 +70,7 @@ def test_private_folder_is_removed_at_the_end(monkeypatch: pytest.MonkeyPatch, t
 def test_configured_folder_keeps_files_of_others(tmp_path: Path) -> None:
     for name in ("counter_0.db", "gauge_livesum_0.db", "histogram_1.db", "summary_1.db", "notes.db", "counter.txt"):
         (tmp_path / name).touch()
-    with metrics_folder.shared_folder(str(tmp_path)) as folder:
+    with exporter.shared_folder(str(tmp_path)) as folder:
         assert sorted(path.name for path in folder.iterdir()) == ["counter.txt", "notes.db"]
         (folder / "counter_0.db").touch()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counter.txt", "notes.db"]
@@ -80,5 +80,5 @@ def test_only_live_gauges_of_a_dead_worker_are_removed(tmp_path: Path) -> None:
     kept_names = ["counter_1.db", "gauge_livesum_0.db", "gauge_livesum_11.db", "histogram_1.db"]
     for name in (*kept_names, "gauge_livesum_1.db", "gauge_livemax_1.db"):
         (tmp_path / name).touch()
-    metrics_folder.remove_gauges(tmp_path, 1)
+    exporter.remove_gauges(tmp_path, 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == kept_names

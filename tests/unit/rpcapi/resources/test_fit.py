@@ -3,8 +3,7 @@
 
 import pytest
 
-from rpcapi.resources import fit
-from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.inventory import Inventory, fits, misfit
 
 
 @pytest.mark.parametrize(
@@ -13,15 +12,15 @@ from rpcapi.resources.inventory import Inventory
 )
 def test_amount_fits_within_free_capacity_and_unit_limits(used, amount, expected):
     inventory = Inventory(total=10, min_unit=2, max_unit=8, step_size=2)
-    assert fit.fits(inventory, used, amount) is expected
+    assert fits(inventory, used, amount) is expected
 
 
 def test_misfit_returns_the_first_class_that_does_not_fit():
     inventories = {"VCPU": Inventory(total=4), "MEMORY_MB": Inventory(total=100)}
-    assert fit.misfit(inventories, {"VCPU": 3}, {"MEMORY_MB": 100, "VCPU": 1}) is None
-    assert fit.misfit(inventories, {"VCPU": 3}, {"MEMORY_MB": 100, "VCPU": 2}) == "VCPU"
-    assert fit.misfit(inventories, {}, {"VGPU": 1, "VCPU": 9}) == "VGPU"
+    assert misfit(inventories, {"VCPU": 3}, {"MEMORY_MB": 100, "VCPU": 1}) is None
+    assert misfit(inventories, {"VCPU": 3}, {"MEMORY_MB": 100, "VCPU": 2}) == "VCPU"
+    assert misfit(inventories, {}, {"VGPU": 1, "VCPU": 9}) == "VGPU"
 
 
 def test_nothing_fits_without_an_inventory():
-    assert not fit.fits(None, 0, 1)
+    assert not fits(None, 0, 1)

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from rpcapi.resources import names as host_patterns
+from rpcapi.resources.names import expand_pattern
 
 
 @pytest.mark.parametrize(
@@ -17,10 +17,10 @@ from rpcapi.resources import names as host_patterns
     ],
 )
 def test_patterns_expand_to_ranges(pattern: str, names: list[str]) -> None:
-    assert host_patterns.expand(pattern) == names
+    assert expand_pattern(pattern) == names
 
 
 @pytest.mark.parametrize("pattern", ["a[3-2]", "a[0-100000]"])
 def test_empty_and_huge_ranges_are_refused(pattern: str) -> None:
     with pytest.raises(errors.BadConfiguration, match="empty or too long"):
-        host_patterns.expand(pattern)
+        expand_pattern(pattern)
