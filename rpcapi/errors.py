@@ -5,61 +5,23 @@ The annotated fields of a class are the keyword arguments of its constructor, an
 
     GanttError
         InvalidRequest
-            InvalidName
-            InvalidSpec
-            InvalidCount
-            InvalidStats
-            InvalidFact
-            UnknownFlavor
-            UnknownImage
-            UnknownTrait
-            UnknownResourceClass
-            UnknownDriver
-            UnknownNamespace
-            WriterRefused
-            CallerRefused
-            InvalidHostState
-            UnknownPartition
-            MalformedObject
-            IncompatibleObject
-            UnknownMethod
-            RequestTooOld
+            InvalidName, InvalidSpec, InvalidCount, InvalidStats, InvalidFact, UnknownFlavor, UnknownImage,
+            UnknownTrait, UnknownResourceClass, UnknownDriver, UnknownNamespace, WriterRefused, CallerRefused,
+            InvalidHostState, UnknownPartition, MalformedObject, IncompatibleObject, UnknownMethod, RequestTooOld,
             RequestTooLarge
         NotFound
-            UnknownHost
-            UnknownInstance
-            UnknownMigration
-            UnknownDecision
-        NoValidHost
-        NotClaimed
-        DeadlinePassed
+            UnknownHost, UnknownInstance, UnknownMigration, UnknownDecision
+        NoValidHost, NotClaimed, DeadlinePassed
         Conflict
-            VersionConflict
-            GroupContradicted
-            GroupInUse
-            HostInUse
-            HostIsUp
-            HostIdentityConflict
-            ZoneConflict
+            VersionConflict, GroupContradicted, GroupInUse, HostInUse, HostIsUp, HostIdentityConflict, ZoneConflict,
             InstanceConflict
         ClaimError
-            ClaimUnknown
-            ClaimForeign
-            ClaimExpired
-            ClaimEnded
-            ClaimConflict
-            ClaimClosed
+            ClaimUnknown, ClaimForeign, ClaimExpired, ClaimEnded, ClaimConflict, ClaimClosed
         Unavailable
             StoreUnavailable
-                NotReplicated
-                NewerRecord
-            Overloaded
-            NotReady
-        StoreFull
-        AnswerTooLarge
-        QuotaExceeded
-        PluginFailed
-        BadConfiguration
+                NotReplicated, NewerRecord
+            Overloaded, NotReady
+        StoreFull, AnswerTooLarge, QuotaExceeded, PluginFailed, BadConfiguration
 """
 
 import re

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error classes: unique codes, docstrings, and transport over the bus."""
 
+import re
 import string
 
 import pytest
@@ -41,15 +42,18 @@ def test_docstring_says_when_the_error_is_raised(cls):
 
 
 def tree(cls, level=1):
-    """Yield the class and its subclasses, indented by their level."""
-    yield "    " * level + cls.__name__
+    """Yield (level, name) of the class and its subclasses."""
+    yield level, cls.__name__
     for subclass in cls.__subclasses__():
         if subclass.__module__ == errors.__name__:
             yield from tree(subclass, level + 1)
 
 
 def test_docstring_of_the_module_has_the_tree():
-    assert errors.__doc__.endswith("::\n\n" + "\n".join(tree(errors.GanttError)) + "\n")
+    lines = errors.__doc__.partition("::\n\n")[2].splitlines()
+    levels = [(len(line) - len(line.lstrip())) // 4 for line in lines]
+    listed = [(level, name) for level, line in zip(levels, lines, strict=True) for name in re.findall(r"\w+", line)]
+    assert listed == list(tree(errors.GanttError))
 
 
 @pytest.mark.parametrize("cls", TREE, ids=lambda cls: cls.__name__)
