@@ -82,7 +82,7 @@ def bind(listen: str) -> socket.socket:
 
 
 def make_exporter(listener: socket.socket, folder: Path, workers: int) -> "HttpServer":
-    # The master must not import these, see metrics_folder.use_folder().
+    # The master must not import these, see use_folder().
     from prometheus_client import CollectorRegistry, make_wsgi_app  # noqa: PLC0415
 
     from rpcapi.daemon.http_listener import HttpServer  # noqa: PLC0415
