@@ -27,33 +27,35 @@ class CallPostponed(Exception):
 class DelayedJobs:
     """Timer that runs short jobs, all in one thread."""
 
-    def __init__(self, linger_s: float = LINGER_S) -> None:
+    def __init__(self, linger_s: float = LINGER_S, name: str = "delayed jobs") -> None:
         self._linger_s = linger_s
+        self._name = name
         self._changed = threading.Condition()
-        self._due: list[tuple[float, int, Job]] = []  # heap by time
+        self._due: list[tuple[float, int, Job, Callable[[], bool]]] = []  # heap by time
         self._numbers = itertools.count()  # tie-breaker: jobs are not comparable
         self._is_waiting = False
         self._is_running = False  # the thread runs a job
         self._is_closed = False
 
-    def add(self, job: Job, seconds: float) -> bool:
-        """Run ``job`` after ``seconds``; return False, and never run it, after ``close``."""
+    def add(self, job: Job, seconds: float, is_obsolete: Callable[[], bool] = lambda: False) -> bool:
+        """Run ``job`` after ``seconds`` unless it is obsolete; return False, and never run it, after ``close``."""
         with self._changed:
             if self._is_closed:
                 return False
-            heapq.heappush(self._due, (time.monotonic() + seconds, next(self._numbers), job))
-            if self._is_waiting:
-                self._changed.notify()
-            else:
+            entry = (time.monotonic() + seconds, next(self._numbers), job, is_obsolete)
+            heapq.heappush(self._due, entry)
+            if not self._is_waiting:
                 self._is_waiting = True
-                threading.Thread(target=self._wait, name="delayed jobs", daemon=True).start()
+                threading.Thread(target=self._wait, name=self._name, daemon=True).start()
+            elif self._due[0] is entry:
+                self._changed.notify()
         return True
 
     def close(self) -> None:
         """Run all waiting jobs now, and accept no more; return when the last job has ended."""
         with self._changed:
             self._is_closed = True
-            jobs = [job for _, _, job in sorted(self._due)]
+            jobs = [job for _, _, job, _ in sorted(self._due)]
             self._due.clear()
             self._changed.notify_all()
         for job in jobs:
@@ -72,6 +74,8 @@ class DelayedJobs:
         """Wait for the next due job; return None after ``linger_s`` without jobs, or when closed."""
         with self._changed:
             while True:
+                while self._due and self._due[0][3]():
+                    heapq.heappop(self._due)
                 if not self._due:
                     if self._is_closed or (not self._changed.wait(self._linger_s) and not self._due):
                         self._is_waiting = False

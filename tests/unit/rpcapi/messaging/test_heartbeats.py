@@ -121,6 +121,22 @@ def test_call_for_which_no_thread_can_be_started_does_not_stop_the_next(monkeypa
     assert unlucky.beats == 0
 
 
+def test_call_ends_without_the_thread_that_could_not_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender, failed = Heartbeats(), threading.Event()
+    start = threading.Thread.start
+
+    def fail(thread: threading.Thread) -> None:
+        if thread.name != "heartbeats":
+            start(thread)
+            return
+        failed.set()
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    with sender.to_caller_of(Incoming()):
+        assert failed.wait(20)
+
+
 def test_error_of_a_call_ends_its_heartbeats() -> None:
     sender, call = Heartbeats(), Incoming()
     with pytest.raises(KeyError), sender.to_caller_of(call):
