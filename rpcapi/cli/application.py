@@ -22,7 +22,7 @@ class Application(app.App):
     def __init__(self, description: str, commands: Mapping[str, str], **streams: Any) -> None:
         manager = commandmanager.CommandManager()
         super().__init__(description, version.installed_version(), manager, deferred_help=True, **streams)
-        self.parser.prog = self.NAME  # instead of the module name of ``python -m``
+        self.parser.prog = self.NAME  # instead of the module that was run
         # Added last, to override cliff's own commands.
         for name, value in commands.items():
             manager.commands[name] = importlib.metadata.EntryPoint(name, value, self.NAME)
