@@ -31,7 +31,7 @@ class RequiredImageProperties:
 
     kinds: tuple[str, ...]
     version: str
-    address_bits: int
+    address_bits: float  # infinite if the image has more digits than a number may have
 
     def supported_by(self, facts: Mapping[str, Any]) -> bool:
         """Return whether a host with these facts can run the image.
@@ -86,5 +86,5 @@ def _required_properties(properties: Mapping[str, Any], architecture: str) -> Re
     return RequiredImageProperties(
         kinds,
         str(properties.get("img_hv_requested_version") or ""),
-        int(bits) if bits.isdecimal() else 0,
+        float(bits) if bits.isdecimal() else 0,
     )

@@ -37,6 +37,7 @@ def passing(options=None, **properties):
         ({"img_hv_requested_version": ">=99"}, ["kvm", "xen", "silent"]),
         ({"hw_architecture": "x86_64", "hw_maxphysaddr_bits": 46}, ["kvm", "xen"]),
         ({"hw_architecture": "x86_64", "hw_maxphysaddr_bits": "47"}, ["xen"]),
+        ({"hw_architecture": "x86_64", "hw_maxphysaddr_bits": "9" * 5000}, ["xen"]),
     ],
 )
 def test_hosts_that_support_the_image_pass(properties, names):
