@@ -11,13 +11,15 @@ from rpcapi.resources.trees.tree import Allocations
 def unshelve_spec(
     spec: objects.RequestSpec, target: str | None, allocations: Allocations | None
 ) -> objects.RequestSpec:
-    """Return the spec with volumes kept on their pools and, like Nova, without forced hosts of the boot."""
+    """Return the spec with volumes kept on their pools and, like Nova, without hosts that the boot forced or ignored."""
     destination = {} if target is None else {"host": target}
-    return keep_pools(spec, None, allocations).with_values(force_hosts=[], requested_destination=destination)
+    return keep_pools(spec, None, allocations).with_values(
+        force_hosts=[], ignore_hosts=[], requested_destination=destination
+    )
 
 
 def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, partition: str) -> objects.RequestSpec:
-    """Return the spec of a destination, without forced hosts of the boot, with volumes on their pools.
+    """Return the spec of a destination, without forced or ignored hosts of the boot, with volumes on their pools.
 
     A cold migration must leave its node, a live migration or evacuation its host; a resize may stay.
     """
@@ -32,7 +34,7 @@ def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, part
         ignored = [*ignored, *dict.fromkeys(entry["host"] for entry in migration.history if entry["host"])]
     return spec.with_values(
         force_hosts=[],
-        ignore_hosts=[*spec.ignore_hosts, *ignored],
+        ignore_hosts=ignored,
         requested_destination={
             "partition": migration.source_partition or partition,
             "allow_cross_cell_move": migration.allow_cross_cell,

@@ -198,15 +198,18 @@ def test_recorded_request_is_selected_again(
 
 
 @pytest.mark.parametrize("operation", [resize, migrate, live_migrate, evacuate, unshelve])
-def test_forced_host_holds_for_the_boot_only(operation: Callable[..., None]) -> None:
+def test_forced_and_ignored_hosts_hold_for_the_boot_only(operation: Callable[..., None]) -> None:
     cluster = SimulatedCluster({"h1/n": 4, "h2/n": 4, "h3/n": 4})
     cluster.conductor()
-    cluster.build([SERVER], SPEC.with_values(force_hosts=["h1"]))
+    cluster.build([SERVER], SPEC.with_values(force_hosts=["h1"], ignore_hosts=["h2"]))
     cluster.settle()
-    assert cluster.scheduler.specs[-1].force_hosts == ["h1"]
+    booted = cluster.scheduler.specs[-1]
+    assert (booted.force_hosts, booted.ignore_hosts) == (["h1"], ["h2"])
     operation(cluster)
     cluster.settle()
-    assert cluster.scheduler.specs[-1].force_hosts == []
+    moved = cluster.scheduler.specs[-1]
+    assert moved.force_hosts == []
+    assert "h2" not in moved.ignore_hosts
 
 
 def test_adopted_server_has_the_amounts_of_its_claim(cluster: SimulatedCluster) -> None:
