@@ -76,6 +76,7 @@ class NumaKind(ResourceKind):
         return [
             replace(
                 cell,
+                shared=cell.shared - pinned,
                 pinned=frozenset(cpu for core in cell.cores for cpu in core if cpu in pinned),
                 used_pages=pages.get(cell.id, {}),
             )

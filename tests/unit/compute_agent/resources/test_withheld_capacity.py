@@ -14,6 +14,7 @@ from compute_agent.resources import withheld_capacity
 from compute_agent.resources.nodes import Node
 from compute_agent.resources.shapes import NodeShape
 from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.numa.cells import HostCell
 from tests.support.agent import machines
 from tests.support.agent.rig import HOST, AgentRig
 
@@ -101,6 +102,18 @@ def test_pinned_cpus_count_in_their_current_cell(rig: AgentRig) -> None:
     both = [cell["pins"] for uuid in ("old", "new") for cell in attempt(rig, uuid).assignments["numa"]["cells"]]
     cpus = [cpu for pins in both for _, cpu in pins]
     assert len(cpus) == len(set(cpus)) == 12
+
+
+def test_pinned_cpus_stay_exclusive_when_they_become_shared(rig: AgentRig) -> None:
+    restart_with(rig, machines.node())
+    assert build(rig, "pinned", numa0={"PCPU": 2}) == "active"
+    (pinned,) = attempt(rig, "pinned").assignments["numa"]["cells"]
+    shared = machines.BIG.replace("cpu_dedicated_set = 1-3,5-7,9-11,13-15", "cpu_dedicated_set = 3,5-7,11,13-15")
+    restart_with(rig, machines.node(shared))
+    rig.reporter.report()
+    cells = [HostCell.from_dict(cell) for cell in rig.scheduler.views[HOST][NODE]["numa"]]
+    assert sorted(cells[0].shared) == [0, 2, 8, 10]
+    assert cells[0].shared.isdisjoint(cpu for _, cpu in pinned["pins"])
 
 
 @pytest.mark.parametrize(
