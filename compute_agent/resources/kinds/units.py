@@ -33,7 +33,12 @@ class UnitKind(ResourceKind):
                 used_units.setdefault(_device_name(path), set()).update(units)
         assigned_units: dict[str, list[str]] = {}
         for path, amounts in request.amounts.items():
-            free = [unit for unit in self.units[path] if unit not in used_units.get(_device_name(path), ())]
+            name = _device_name(path)
+            used = used_units.get(name, set())
+            free = [unit for unit in self.units[path] if unit not in used]
+            # A unit with the device's name is the whole device. A guest keeps it when its functions change.
+            if used and name in used.union(self.units[path]):
+                free = []
             amount = sum(amounts.values())
             if amount > len(free):
                 return f"device {path} has {len(free)} of {len(self.units[path])} units free, but {amount} are required"

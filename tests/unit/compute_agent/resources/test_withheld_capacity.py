@@ -116,6 +116,24 @@ def test_pinned_cpus_stay_exclusive_when_they_become_shared(rig: AgentRig) -> No
     assert cells[0].shared.isdisjoint(cpu for _, cpu in pinned["pins"])
 
 
+@pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 1)])
+def test_card_is_not_shared_with_the_guest_that_has_it_as_a_whole(rig: AgentRig, before: int, after: int) -> None:
+    def card(functions: int) -> Node:
+        return machines.node(
+            machines.BIG.replace("product_id = 20b5", f"product_id = 20b{functions}\n    functions = {functions}")
+        )
+
+    restart_with(rig, card(before))
+    address = "0000:03:00.0"
+    assert build(rig, "old", **{address: {f"CUSTOM_PCI_10DE_20B{before}": 1}}) == "active"
+    restart_with(rig, card(after))
+    another = {address: {f"CUSTOM_PCI_10DE_20B{after}": 1}}
+    assert build(rig, "early", **another) == "refused"
+    rig.terminate(("old", 1))
+    rig.queue.settle()
+    assert build(rig, "late", **another) == "active"
+
+
 @pytest.mark.parametrize(
     ("ratio", "excess", "capacities"),
     [(1.0, 3, [0, 1]), (2.0, 3, [0, 4]), (0.5, 1, [0, 1]), (0.0, 1, [0, 0]), (1.0, 9, [0, 0])],
