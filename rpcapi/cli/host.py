@@ -4,7 +4,8 @@
 import argparse
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
@@ -57,15 +58,17 @@ class ListHosts(Lister):
             for state in self.session.list_states("service", partition=partition_name)
         }
         zones_by_host = _zones_by_host(self.session)
+        states = list(self.session.list_states("compute", partition=partition_name))
+        amounts = _amounts_by_tree(states)
         rows = []
-        for state in self.session.list_states("compute", partition=partition_name):
+        for state in states:
             if _is_child(state) or (parsed_args.down and api_providers.owner_of(state.name) == api_providers.API):
                 continue  # a provider of the Placement API has no agent
             service = services.get((state.partition, names.host_of(state.name)), {})
             fit = agent_state_of(service) == UP and is_enabled(service)
             zones = zones_by_host.of(state.name, state.document)
             if (parsed_args.az is None or parsed_args.az in zones) and not (parsed_args.down and fit):
-                rows.append(_row(state, service, zones))
+                rows.append(_row(state, service, zones, amounts[state.partition, state.name]))
         return COLUMNS, rows
 
 
@@ -81,9 +84,19 @@ def is_enabled(service: Mapping[str, Any]) -> bool:
     return bool(service.get("enabled")) and not service.get("refusal")
 
 
-def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[Any, ...]:
-    amounts = free_and_used(state.document)
-    nothing = {"free": 0, "used": 0}
+def _amounts_by_tree(states: Iterable[Any]) -> dict[tuple[str, str], Counter[tuple[str, str]]]:
+    """Return {(partition, root): {(resource class, "free" or "used"): amount}}."""
+    amounts: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    for state in states:
+        tree = amounts[state.partition, state.document.get("root") or state.name]
+        for resource_class, figures in free_and_used(state.document).items():
+            tree.update({(resource_class, key): amount for key, amount in figures.items()})
+    return amounts
+
+
+def _row(
+    state: Any, service: Mapping[str, Any], zones: Sequence[str], amounts: Counter[tuple[str, str]]
+) -> tuple[Any, ...]:
     owner = api_providers.owner_of(state.name)
     has_agent = owner == api_providers.AGENT
     return (
@@ -92,7 +105,7 @@ def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[
         agent_state_of(service) if has_agent else None,
         is_enabled(service) if has_agent else None,
         _join(zones),
-        *(amounts.get(resource_class, nothing)[key] for resource_class in LISTED for key in ("free", "used")),
+        *(amounts[resource_class, key] for resource_class in LISTED for key in ("free", "used")),
         timestamp_cell(service.get("last_report_ms")),
         state.partition,
     )

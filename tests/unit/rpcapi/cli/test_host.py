@@ -14,6 +14,17 @@ def test_list_joins_nodes_with_their_service_host(hosts, gantt):
     assert (rows["host2"]["enabled"], rows["host3/node1"]["state"]) == (False, "down")
 
 
+def test_list_sums_the_tree_of_each_node(hosts, gantt):
+    alone = next(row for row in gantt("host", "list", "-f", "json").json if row["name"] == "host2")
+    hosts.node("host2/numa0")
+    hosts.state["compute"]["host2/numa0"] |= {"parent": "host2", "root": "host2"}
+    cell = gantt("host", "show", "host2/numa0", "-f", "json").json["resources"]["VCPU"]
+    row = next(row for row in gantt("host", "list", "-f", "json").json if row["name"] == "host2")
+    assert row["vcpu_free"] == alone["vcpu_free"] + cell["free"]
+    assert row["vcpu_used"] == alone["vcpu_used"] + cell["used"]
+    assert cell["free"] > 0
+
+
 def test_list_is_filtered_by_options(hosts, gantt):
     assert [row["name"] for row in gantt("host", "list", "-f", "json", "--az", "az2").json] == ["host2"]
     assert [row["name"] for row in gantt("host", "list", "-f", "json", "--down").json] == ["host2", "host3/node1"]
