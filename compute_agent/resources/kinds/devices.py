@@ -12,7 +12,7 @@ from rpcapi import errors
 
 @dataclass(frozen=True, slots=True)
 class DeviceKind(units.UnitKind):
-    """Devices of the nodes of a shape; each device is a provider with parts numbered from 0."""
+    """Devices of the nodes of a shape; each is a provider with parts numbered from 0, or one part with its name."""
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "DeviceKind | None":
@@ -31,5 +31,6 @@ class DeviceKind(units.UnitKind):
                 parent, name, inventories={values.resource_class: inventory}, traits=flat.traits(section, values.traits)
             )
             providers.append(device)
-            parts[device.path] = tuple(str(part) for part in range(values.instances))
+            is_whole = values.instances == 1
+            parts[device.path] = (name,) if is_whole else tuple(str(part) for part in range(values.instances))
         return cls(tuple(providers), parts) if providers else None

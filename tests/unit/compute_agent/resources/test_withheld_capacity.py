@@ -116,18 +116,29 @@ def test_pinned_cpus_stay_exclusive_when_they_become_shared(rig: AgentRig) -> No
     assert cells[0].shared.isdisjoint(cpu for _, cpu in pinned["pins"])
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 1)])
-def test_card_is_not_shared_with_the_guest_that_has_it_as_a_whole(rig: AgentRig, before: int, after: int) -> None:
-    def card(functions: int) -> Node:
-        return machines.node(
-            machines.BIG.replace("product_id = 20b5", f"product_id = 20b{functions}\n    functions = {functions}")
-        )
+def card(functions: int) -> tuple[Node, str, str]:
+    """Return a node with a PCI card of these functions, the card's name, and its class."""
+    text = machines.BIG.replace("product_id = 20b5", f"product_id = 20b{functions}\n    functions = {functions}")
+    return machines.node(text), "0000:03:00.0", f"CUSTOM_PCI_10DE_20B{functions}"
 
-    restart_with(rig, card(before))
-    address = "0000:03:00.0"
-    assert build(rig, "old", **{address: {f"CUSTOM_PCI_10DE_20B{before}": 1}}) == "active"
-    restart_with(rig, card(after))
-    another = {address: {f"CUSTOM_PCI_10DE_20B{after}": 1}}
+
+def accelerator(instances: int) -> tuple[Node, str, str]:
+    """Return a node with an accelerator of these parts, its name, and their class."""
+    return machines.node(machines.BIG.replace("instances = 3", f"instances = {instances}")), "gpu-0", "VGPU"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(card(1), card(4)), (card(4), card(1)), (accelerator(1), accelerator(4))]
+)
+def test_device_is_not_shared_with_the_guest_that_has_it_as_a_whole(
+    rig: AgentRig, before: tuple[Node, str, str], after: tuple[Node, str, str]
+) -> None:
+    node, name, resource_class = before
+    restart_with(rig, node)
+    assert build(rig, "old", **{name: {resource_class: 1}}) == "active"
+    node, name, resource_class = after
+    restart_with(rig, node)
+    another = {name: {resource_class: 1}}
     assert build(rig, "early", **another) == "refused"
     rig.terminate(("old", 1))
     rig.queue.settle()
