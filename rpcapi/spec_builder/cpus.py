@@ -56,10 +56,12 @@ def read(flavor_image: FlavorImageProperties, draft: SpecDraft) -> CpuLayout:
             f"trait:{os_traits.HW_CPU_HYPERTHREADING}", "cannot be combined with hw:cpu_thread_policy"
         )
     thread_policy = thread_policy or trait
-    pinned = {topology.DEDICATED: frozenset(range(flavor_image.flavor.vcpus)), topology.MIXED: mask or realtime}.get(
-        policy or "", frozenset()
-    )
-    return CpuLayout(policy, thread_policy, pinned or frozenset(), emulator)
+    pinned: frozenset[int] = frozenset()
+    if policy == topology.DEDICATED:
+        pinned = flavor_image.cpu_numbers()
+    elif policy == topology.MIXED:
+        pinned = mask or realtime
+    return CpuLayout(policy, thread_policy, pinned, emulator)
 
 
 def _policy(flavor_image: FlavorImageProperties) -> str | None:
@@ -128,7 +130,7 @@ def _realtime_cpus(flavor_image: FlavorImageProperties, emulator: str | None) ->
     if (flavor_image.flavor_value("cpu_realtime") or "").lower() not in TRUE:
         return frozenset()
     mask = flavor_image.image_value("cpu_realtime_mask") or flavor_image.flavor_value("cpu_realtime_mask")
-    all_cpus = frozenset(range(flavor_image.flavor.vcpus))
+    all_cpus = flavor_image.cpu_numbers()
     cpus = all_cpus if mask is None else _parse_mask(flavor_image, "hw:cpu_realtime_mask", mask)
     if not cpus or (cpus == all_cpus and emulator is None):
         raise flavor_image.invalid(
@@ -140,7 +142,7 @@ def _realtime_cpus(flavor_image: FlavorImageProperties, emulator: str | None) ->
 
 def _parse_mask(flavor_image: FlavorImageProperties, key: str, mask: str) -> frozenset[int]:
     """Return the CPUs of a mask; a mask that begins with an exclusion includes all other CPUs."""
-    all_cpus = frozenset(range(flavor_image.flavor.vcpus))
+    all_cpus = flavor_image.cpu_numbers()
     try:
         cpus = cpu_sets.parse(f"0-{flavor_image.flavor.vcpus - 1},{mask}" if mask.strip().startswith("^") else mask)
     except ValueError as why:

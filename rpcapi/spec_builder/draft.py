@@ -10,6 +10,7 @@ from rpcapi import errors
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import NO_IMAGE, RENAMED, Image
+from rpcapi.validation.topology import MAX_CPUS
 
 TRUE = ("1", "t", "true", "on", "y", "yes")
 
@@ -51,6 +52,15 @@ class FlavorImageProperties:
     def check_allowed(self, key: str, value: str | None, allowed_values: Collection[str], prefix: str = "hw") -> None:
         if value is not None and allowed_values and value not in allowed_values:
             raise self.invalid(f"{prefix}:{key}", f"must be one of {', '.join(allowed_values)}, not {value!r}")
+
+    def cpu_numbers(self) -> frozenset[int]:
+        """Return the numbers of the guest's CPUs; raises InvalidSpec if they are too many for a topology."""
+        if self.flavor.vcpus > MAX_CPUS:
+            raise errors.InvalidSpec(
+                why=f"flavor {self.flavor.name!r} has {self.flavor.vcpus} cpus; a guest with pinned cpus or cells may "
+                f"have at most {MAX_CPUS}"
+            )
+        return frozenset(range(self.flavor.vcpus))
 
     def conflict(self, key: str, prefix: str = "hw") -> errors.InvalidSpec:
         flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)

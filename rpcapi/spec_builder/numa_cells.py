@@ -79,13 +79,13 @@ def _split_evenly(flavor_image: FlavorImageProperties, nodes: int) -> list[CellS
     if flavor.vcpus % nodes or flavor.memory_mb % nodes:
         why = f"is {nodes}, which does not evenly divide {flavor.vcpus} cpus and {flavor.memory_mb} MiB"
         raise flavor_image.invalid("hw:numa_nodes", f"{why}; use hw:numa_cpus.N and hw:numa_mem.N for an uneven split")
-    share = flavor.vcpus // nodes
-    return [(frozenset(range(n * share, (n + 1) * share)), flavor.memory_mb // nodes) for n in range(nodes)]
+    cpus, share = sorted(flavor_image.cpu_numbers()), flavor.vcpus // nodes
+    return [(frozenset(cpus[n * share : (n + 1) * share]), flavor.memory_mb // nodes) for n in range(nodes)]
 
 
 def _check_split(flavor_image: FlavorImageProperties, cpus: list[frozenset[int]], memory: list[int]) -> None:
     flavor, listed_cpus = flavor_image.flavor, [cpu for cell in cpus for cpu in cell]
-    if sorted(listed_cpus) != list(range(flavor.vcpus)):
+    if sorted(listed_cpus) != sorted(flavor_image.cpu_numbers()):
         why = f"must assign each of the flavor's {flavor.vcpus} cpus, numbered from 0, to one cell"
         raise flavor_image.invalid("hw:numa_cpus", why)
     if sum(memory) != flavor.memory_mb:

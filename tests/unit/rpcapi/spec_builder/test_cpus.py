@@ -4,6 +4,9 @@
 import pytest
 
 from rpcapi import errors
+from rpcapi.resources.inventory import MAX_AMOUNT
+from rpcapi.spec_builder.builder import build_spec
+from rpcapi.spec_builder.flavors import Flavor
 from tests.unit.rpcapi.spec_builder.plain_request import ALL, DISK, PINNED, PINS, PLAIN, cell, group, numa, request
 
 # (extra specs, image properties, fields of the spec)
@@ -119,3 +122,22 @@ def test_contradiction_is_refused_with_the_reason(extra_specs, properties, sente
     with pytest.raises(errors.InvalidSpec) as caught:
         request(extra_specs, properties)
     assert sentence in caught.value.sentence
+
+
+def test_flavor_without_topology_may_have_any_number_of_cpus():
+    assert build_spec(Flavor("f", MAX_AMOUNT, 1, 0)).resources == {"VCPU": MAX_AMOUNT, "MEMORY_MB": 1}
+
+
+@pytest.mark.parametrize(
+    "extra_specs",
+    [
+        {"hw:cpu_policy": "dedicated"},
+        {"hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "^0"},
+        {"hw:cpu_policy": "dedicated", "hw:cpu_realtime": "yes", "hw:cpu_realtime_mask": "^0"},
+        {"hw:numa_nodes": "1"},
+        {"hw:numa_nodes": "1", "hw:numa_cpus.0": "0-3", "hw:numa_mem.0": "1"},
+    ],
+)
+def test_topology_of_too_many_cpus_is_refused_before_they_are_numbered(extra_specs):
+    with pytest.raises(errors.InvalidSpec, match=f"has {MAX_AMOUNT} cpus; a guest with pinned .* at most 1024"):
+        build_spec(Flavor("f", MAX_AMOUNT, 1, 0, extra_specs))
