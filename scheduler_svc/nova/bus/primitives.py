@@ -50,9 +50,9 @@ class NovaFields:
 
     def texts(self, key: str) -> list[str]:
         values: list[str] = self.elements(key)
-        wrong = next((value for value in values if not isinstance(value, str)), None)
-        if wrong is not None:
-            raise self.malformed(key, f"must contain strings only, not {abbreviate(wrong)}")
+        wrong = [value for value in values if not isinstance(value, str)]
+        if wrong:
+            raise self.malformed(key, f"must contain strings only, not {abbreviate(wrong[0])}")
         return values
 
     def lists_of_texts(self, key: str) -> list[list[str]]:

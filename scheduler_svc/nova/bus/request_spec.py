@@ -62,7 +62,7 @@ def translate(primitive: Any) -> NovaRequest:
         "force_hosts": destination.names,
         "member_of": [names.split(",") for names in destination.aggregates],
         "forbidden_aggregates": list(destination.forbidden_aggregates),
-        **({} if skips_filters or is_rebuild or group is None else _group_fields(group)),
+        **({} if skips_filters or is_rebuild or group is None else _group_fields(group, hints)),
     }
     spec, fallback = _build_specs(fields, values)
     return NovaRequest(
@@ -131,14 +131,19 @@ def _has_remote_managed_port(fields: NovaFields) -> bool:
     )
 
 
-def _group_fields(group: NovaFields) -> Mapping[str, Any]:
+def _group_fields(group: NovaFields, hints: Mapping[str, Any]) -> Mapping[str, Any]:
     policies: Sequence[str] = group.texts("policies")  # set by Nova versions without ``policy``
     policy = group.text("policy") or (policies[0] if policies else "")
     if not policy:
         return {}
+    # Specs that an early Nova stored name the group in the hint only.
+    hint = hints.get("group") or [None]
+    group_id = group.text("uuid") or (hint[0] if isinstance(hint, list) else hint)
+    if not group_id:
+        raise group.malformed("uuid", "is missing")
     limit = parse_integer(str(group.mapping("_rules").get(MAX_PER_HOST, 1)))
     return {
-        "group_id": group.text("uuid"),
+        "group_id": group_id,
         "group_policy": policy,
         "group_max_per_host": limit or 1 if policy == GroupPolicy.ANTI_AFFINITY else 1,
     }

@@ -72,6 +72,18 @@ def test_rebuild_checks_the_host_and_passes_no_hint_on():
     assert request.spec.hints == {}
 
 
+def test_group_without_a_uuid_is_that_of_the_hint():
+    """Nova keeps such a spec of a server that was booted before it stored the uuid (its bug 1830747)."""
+    group = primitive("server_group")["nova_object.data"]["instance_group"]
+    del group["nova_object.data"]["uuid"]
+    for hint in ([CELL], CELL):
+        spec = translated("server_group", instance_group=group, scheduler_hints={"group": hint}).spec
+        check_spec(spec)
+        assert (spec.group_id, spec.group_policy) == (CELL, "anti-affinity")
+    with pytest.raises(errors.MalformedObject, match="uuid is missing"):
+        translated("server_group", instance_group=group, scheduler_hints={})
+
+
 def test_server_group_has_policy_limit_and_members():
     request = translated("server_group")
     assert (request.spec.group_id[-2:], request.spec.group_policy, request.spec.group_max_per_host) == (
@@ -141,6 +153,7 @@ def destination(**fields):
         ({"flavor": 7}, "it is 7"),
         ({"ignore_hosts": "h1"}, "ignore_hosts must be of type list"),
         ({"ignore_hosts": [1]}, "strings only"),
+        ({"ignore_hosts": [None]}, "strings only"),
         ({"scheduler_hints": []}, "scheduler_hints must be of type dict"),
         ({"num_instances": -1}, "non-negative"),
         ({"num_instances": True}, "non-negative"),
