@@ -11,7 +11,7 @@ from rpcapi.resources.trees.tree import Allocations
 def unshelve_spec(
     spec: objects.RequestSpec, target: str | None, allocations: Allocations | None
 ) -> objects.RequestSpec:
-    """Return the spec with volumes kept on their pools and, like Nova, without hosts that the boot forced or ignored."""
+    """Return the spec with volumes kept on their pools, without hosts that the boot forced or ignored."""
     destination = {} if target is None else {"host": target}
     return keep_pools(spec, None, allocations).with_values(
         force_hosts=[], ignore_hosts=[], requested_destination=destination
