@@ -92,6 +92,7 @@ class MovesCluster(LiveCluster):
         self._has_forgotten_records = False  # records may be wrong until they are compared with the claims
         self.unverified: list[tuple[str, objects.ClaimRefs]] = []
         self._copied: set[str] = set()  # instances with a copy that nobody asked to end
+        self._forgotten_ends: set[str] = set()  # whose records forgot a message that ends a copy
         self._offloads: dict[str, int] = {}  # number of the message that ends the copies of an offloaded instance
         self._deleted: set[str] = set()  # instances that a caller deleted; the conductors' store may have forgotten it
         super().__init__(folder, LIMITS, partition.store)
@@ -388,6 +389,7 @@ class MovesCluster(LiveCluster):
         """Restore the recorded state of the conductors' store; the claims and the agents forget nothing."""
         if self._record_mark is not None:
             self.hit(Fault.LOST_RECORDS)
+            self._forgotten_ends |= self._ending()
             self.restore_records(self._record_mark)
             self._has_forgotten_records = True
             # What a restored record was about to end, it ends again.
@@ -419,11 +421,15 @@ class MovesCluster(LiveCluster):
         A copy elsewhere does not count if the message that ends it is on its way.
         """
         self.hosts.fenced.add(host)
-        records = self.store.get(list(self._copied))
-        ending = {uuid for uuid, record in records.items() if record.step in ENDING and record.wake_ms > self.now_ms}
         copies = self._copies()
         self._copied &= {uuid for uuid in copies if copies[uuid] - self.hosts.fenced}
+        ending = self._ending() | self._forgotten_ends
         self._copied -= {uuid for uuid in ending if host in copies.get(uuid, ())}
+
+    def _ending(self) -> set[str]:
+        """Return the instances to whose hosts a message is on its way that ends a copy."""
+        records = self.store.get(list(self._copied))
+        return {uuid for uuid, record in records.items() if record.step in ENDING and record.wake_ms > self.now_ms}
 
     # -- what must hold --------------------------------------------------------------------------------------------
 
