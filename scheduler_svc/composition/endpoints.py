@@ -22,7 +22,6 @@ from scheduler_svc.endpoints.server_groups import ServerGroupEndpoint
 from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.host_state.stamps import StampSigner
-from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.scheduling import extensions
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 
@@ -30,7 +29,6 @@ from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 def servers(
     conf: cfg.ConfigOpts,
     transport: Any,
-    partition_set: PartitionSet,
     scheduling: SchedulingParts,
     *,
     worker: str,
@@ -38,10 +36,10 @@ def servers(
     serializer: GanttSerializer,
 ) -> list[Any]:
     """Build the servers of topics ``scheduler`` and ``claims.<partition>`` without starting them."""
-    endpoints: dict[str, list[Any]] = {BusBackend.TOPIC: _scheduler_endpoints(conf, partition_set, scheduling, worker)}
+    endpoints: dict[str, list[Any]] = {BusBackend.TOPIC: _scheduler_endpoints(conf, scheduling, worker)}
     ttl_ms, stamps = milliseconds(conf.scheduler.claim_ttl), StampSigner(conf.scheduler.stamp_key)
-    earlier_attempts = EarlierAttempts(partition_set.partitions)
-    for partition, alternates in zip(partition_set.served_partitions, scheduling.alternates, strict=True):
+    earlier_attempts = EarlierAttempts(scheduling.partitions)
+    for partition, alternates in zip(scheduling.partitions.served, scheduling.alternates, strict=True):
         endpoints[claims.topic(partition.name)] = [
             ClaimsEndpoint(
                 partition.store,
@@ -59,10 +57,8 @@ def servers(
     ]
 
 
-def _scheduler_endpoints(
-    conf: cfg.ConfigOpts, partition_set: PartitionSet, scheduling: SchedulingParts, worker: str
-) -> list[Any]:
-    partitions, registry = partition_set.partitions, namespaces.load(conf)
+def _scheduler_endpoints(conf: cfg.ConfigOpts, scheduling: SchedulingParts, worker: str) -> list[Any]:
+    partitions, registry = scheduling.partitions, namespaces.load(conf)
     return [
         SelectionEndpoint(
             scheduling.intake,

@@ -25,7 +25,6 @@ from scheduler_svc.nova.shadow.decisions import ShadowScheduler
 from scheduler_svc.nova.shadow.endpoint import ShadowEndpoint
 from scheduler_svc.nova.shadow.observer import NovaObserver
 from scheduler_svc.nova.shadow.report import NovaShadowReport
-from scheduler_svc.replication.partition_set import PartitionSet
 
 LABEL = "[nova] transport_url"
 OTHER_METHOD = "other"
@@ -41,7 +40,7 @@ class NovaBus:
     tasks: Sequence[BackgroundLoop] = field(default_factory=tuple)
 
 
-def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, scheduling: SchedulingParts) -> NovaBus | None:
+def build(conf: cfg.ConfigOpts, scheduling: SchedulingParts) -> NovaBus | None:
     """Build the server for Nova, or return None if it is not configured. Raises BadConfiguration."""
     if not conf.nova.enabled or not conf.nova.transport_url:
         return None
@@ -56,20 +55,19 @@ def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, scheduling: Schedul
         label=LABEL,
     )
     make = _make_shadow if scheduling.is_shadow else _make_server
-    return make(conf, transport, partition_set, scheduling)
+    return make(conf, transport, scheduling)
 
 
-def _make_server(
-    conf: cfg.ConfigOpts, transport: RPCTransport, partition_set: PartitionSet, scheduling: SchedulingParts
-) -> NovaBus:
+def _make_server(conf: cfg.ConfigOpts, transport: RPCTransport, scheduling: SchedulingParts) -> NovaBus:
+    own = scheduling.partitions.own
     chooser = HostChooser(
         scheduling.intake,
         scheduling.unclaimed,
-        lambda: partition_set.partitions.own.replica.table,
+        lambda: own.replica.table,
         partial(scheduling.groups.complete, creates=True),
         _options(conf),
     )
-    waker = BridgeWaker(partition_set.partitions.own.store)
+    waker = BridgeWaker(own.store)
     endpoints = [NovaSchedulerEndpoint(chooser, waker, max_instances=conf.rpc.max_instances), BaseEndpoint()]
     server = foreign.get_server(
         transport,
@@ -90,12 +88,10 @@ def count_dropped(method: str) -> None:
     metrics.DROPPED_CALLS.labels(method=label).inc()
 
 
-def _make_shadow(
-    conf: cfg.ConfigOpts, transport: RPCTransport, partition_set: PartitionSet, scheduling: SchedulingParts
-) -> NovaBus:
-    own = partition_set.partitions.own
+def _make_shadow(conf: cfg.ConfigOpts, transport: RPCTransport, scheduling: SchedulingParts) -> NovaBus:
+    own = scheduling.partitions.own
     scheduler = ShadowScheduler(
-        scheduling.current, partition_set.partitions, scheduling.rewriter, scheduling.unclaimed, _options(conf)
+        scheduling.current, scheduling.partitions, scheduling.rewriter, scheduling.unclaimed, _options(conf)
     )
     report = NovaShadowReport(own.store)
     allocated = AllocatedHosts(own.store, lambda: own.replica.table)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from scheduler_svc.nova.state_age import NovaStateAge
-from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.dry_run import DryRun
@@ -23,8 +22,8 @@ from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 class SchedulingParts:
     """Deciding parts of a worker; ``alternates`` has one claimer per served partition, in the same order."""
 
-    def __init__(self, conf: cfg.ConfigOpts, partition_set: PartitionSet, policy: SchedulingPolicy) -> None:
-        partitions = partition_set.partitions
+    def __init__(self, conf: cfg.ConfigOpts, partitions: OpenPartitions, policy: SchedulingPolicy) -> None:
+        self.partitions = partitions
         self.nova_state = _nova_state_age(conf, partitions.own)
         self.is_shadow = _is_shadow(conf)
         self.groups = ServerGroups(partitions, lambda: conf.scheduler.server_groups)
@@ -41,7 +40,7 @@ class SchedulingParts:
                 conf.scheduler.catch_up_timeout,
                 rewriter.rewrite,
             )
-            for partition in partition_set.served_partitions
+            for partition in partitions.served
         ]
 
 

@@ -12,7 +12,7 @@ from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.notifications import lease
 from scheduler_svc.nova.bridge import signals
-from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
+from scheduler_svc.replication.partitions import OpenPartitions, StoreOpener
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.bounded import OPTIONS, store_bounds
 from scheduler_svc.store.factory import attach_state_store, open_store
@@ -67,10 +67,10 @@ def open_partitions(
     on_loaded: Callable[[Replica], None] | None,
     *,
     for_api: bool = False,
-) -> PartitionSet:
-    """Open the configured partitions. See PartitionSet for ``on_loaded``, Replica for ``for_api``."""
+) -> OpenPartitions:
+    """Open the configured partitions. See OpenPartitions for ``on_loaded``, Replica for ``for_api``."""
     served = partitions.claims_partitions(conf)
-    return PartitionSet(
+    return OpenPartitions.open(
         partitions.names(conf),
         served,
         conf.rpc.partition,

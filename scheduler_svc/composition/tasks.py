@@ -23,7 +23,7 @@ from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.replication import reaper
 from scheduler_svc.replication.bus_suspicion import BusSuspicion
-from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
+from scheduler_svc.replication.partitions import OpenPartitions, StoreOpener
 from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.scheduling.server_groups import ServerGroups
@@ -36,28 +36,25 @@ GROUP_CLEANUP_S = 3600.0
 
 
 def build(
-    conf: cfg.ConfigOpts,
-    partition_set: PartitionSet,
-    opener: StoreOpener,
-    worker_index: int,
-    scheduling: SchedulingParts,
+    conf: cfg.ConfigOpts, opener: StoreOpener, worker_index: int, scheduling: SchedulingParts
 ) -> list[BackgroundLoop]:
     """Return the worker's tasks, not started. Raises BadConfiguration."""
-    served = [partition.store for partition in partition_set.served_partitions]
+    partitions = scheduling.partitions
+    served = [partition.store for partition in partitions.served]
     is_first = worker_index == 0
     tasks: list[BackgroundLoop] = [
         *(
             _reaping(conf, partition.store, partition.replica.reports_silent_s, follows_load=is_first)
-            for partition in partition_set.served_partitions
+            for partition in partitions.served
         ),
-        *(_measuring(conf, partition.store) for partition in partition_set.partitions),
-        _heartbeat(conf, partition_set.partitions.own.store),
-        _host_measurement(conf, partition_set, all_hosts=is_first),
+        *(_measuring(conf, partition.store) for partition in partitions),
+        _heartbeat(conf, partitions.own.store),
+        _host_measurement(conf, partitions, all_hosts=is_first),
     ]
     if is_first:
-        tasks += [_aggregate_check(conf, partition_set), _group_cleanup(scheduling.groups)]
+        tasks += [_aggregate_check(conf, partitions), _group_cleanup(scheduling.groups)]
         if scheduling.nova_state is not None:
-            tasks.append(_nova_state_measurement(conf, partition_set, scheduling.nova_state))
+            tasks.append(_nova_state_measurement(conf, partitions, scheduling.nova_state))
     own_group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
     if own_group is not None:
         tasks.extend(group_liveness(conf, own_group, served, polls=is_first))
@@ -136,10 +133,8 @@ def _heartbeat(conf: cfg.ConfigOpts, store: Store) -> Periodic:
     return Periodic("Reporting this service", report, lambda: conf.scheduler.report_interval)
 
 
-def _aggregate_check(conf: cfg.ConfigOpts, partition_set: PartitionSet) -> Periodic:
-    checker = AggregateMetadataChecker(
-        lambda: partition_set.partitions.own.replica.unchecked_table, weighers.AGGREGATE_OPTIONS
-    )
+def _aggregate_check(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> Periodic:
+    checker = AggregateMetadataChecker(lambda: partitions.own.replica.unchecked_table, weighers.AGGREGATE_OPTIONS)
     return Periodic("Reading aggregates", checker.check, lambda: conf.scheduler.report_interval)
 
 
@@ -147,9 +142,8 @@ def _group_cleanup(groups: ServerGroups) -> Periodic:
     return Periodic("Deleting unused server groups", groups.delete_unused, lambda: GROUP_CLEANUP_S)
 
 
-def _host_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, *, all_hosts: bool) -> Periodic:
+def _host_measurement(conf: cfg.ConfigOpts, partitions: OpenPartitions, *, all_hosts: bool) -> Periodic:
     """Return the task that measures all hosts, or else only how long the stores have been silent."""
-    partitions = partition_set.partitions
     measure = (
         measurement.HostMeasurement(partitions).measure
         if all_hosts
@@ -158,10 +152,10 @@ def _host_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, *, all_
     return Periodic("Measuring hosts", measure, lambda: conf.scheduler.report_interval)
 
 
-def _nova_state_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, nova_state: NovaStateAge) -> Periodic:
+def _nova_state_measurement(conf: cfg.ConfigOpts, partitions: OpenPartitions, nova_state: NovaStateAge) -> Periodic:
     def measure() -> None:
         now_ms = nova_state.now_ms()
-        with partition_set.partitions.own.replica.unchecked_table.reading() as view:
+        with partitions.own.replica.unchecked_table.reading() as view:
             nova_state.measure(view, now_ms)
 
     return Periodic("Measuring the age of Nova's state", measure, lambda: conf.nova.bridge_interval)

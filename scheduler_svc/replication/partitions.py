@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partitions from which a worker selects hosts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+
+from oslo_log import log
 
 from rpcapi import errors
+from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.presence import Presence
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.interface import Store
+
+LOG = log.getLogger(__name__)
+
+StoreOpener = Callable[[str], Store]  # opens the store of the named partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +42,47 @@ class OpenPartition:
         except errors.Unavailable:
             return None
 
+    def describe(self) -> str:
+        replica = self.replica
+        epoch, position = replica.log_position
+        hosts = ", ".join(f"{state} {count}" for state, count in replica.host_counts._asdict().items())
+        return f"epoch {epoch}, position {position}, store silent for {replica.last_contact_s:.1f} s; hosts: {hosts}"
+
 
 class OpenPartitions:
-    """All configured partitions, in order. ``own`` is this service's partition."""
+    """All configured partitions, in order. ``own`` is this service's; it serves the claims of those in ``served``."""
 
-    def __init__(self, members: Sequence[OpenPartition], own: str) -> None:
+    def __init__(self, members: Sequence[OpenPartition], own: str, served: Sequence[str] = ()) -> None:
+        """Raises UnknownPartition."""
         self._members = {member.name: member for member in members}
-        self.own = self._members[own]
+        self.own = self.find(own)
+        self.served = [self.find(name) for name in served]
+
+    @classmethod
+    def open(
+        cls,
+        names: Sequence[str],
+        served: Sequence[str],
+        own: str,
+        *,
+        opener: StoreOpener,
+        reads: Reads,
+        on_loaded: Callable[[Replica], None] | None = None,
+        for_api: bool = False,
+    ) -> Self:
+        """Open the partitions ``names`` over one host table.
+
+        ``on_loaded`` is called after each load of a served partition. ``for_api``: see Replica.
+        """
+        table = HostTable(names, reads)
+        # A replica needs its own store, because it blocks there until the next change.
+        members = [
+            OpenPartition(
+                opener(name), Replica(opener(name), on_loaded if name in served else None, table, for_api=for_api)
+            )
+            for name in names
+        ]
+        return cls(members, own, served)
 
     def __iter__(self) -> Iterator[OpenPartition]:
         return iter(self._members.values())
@@ -81,3 +124,45 @@ class OpenPartitions:
         """Return all partitions: those with a host of this name, the own partition, then all others."""
         preferred = [*self.of_host(name), self.own]
         return list({member.name: member for member in [*preferred, *self]}.values())
+
+    def load(self) -> None:
+        """Load all partitions that are not loaded yet. Raises StoreUnavailable if none is available.
+
+        Followers load unavailable partitions later.
+        """
+        last_error: errors.StoreUnavailable | None = None
+        for partition in self:
+            try:
+                if not partition.replica.ready:
+                    partition.replica.load()
+            except errors.StoreUnavailable as error:
+                partition.presence.record_failure()
+                last_error = error
+                if len(self) > 1:
+                    LOG.warning("Partition %s is unavailable: %s", partition.name, error)
+        if last_error is not None and not any(partition.replica.ready for partition in self):
+            raise last_error
+
+    def follow(self) -> None:
+        for partition in self:
+            partition.replica.start()
+
+    def reload(self, timeout: float) -> bool:
+        """Reload all available partitions, for example after new reads. Return False on timeout."""
+        deadline = time.monotonic() + timeout
+        present = [partition.replica for partition in self if not partition.presence.away]
+        renewed = [replica.reload(max(0.0, deadline - time.monotonic())) for replica in present]
+        return all(renewed)
+
+    def describe(self) -> dict[str, object]:
+        return {partition.name: partition.describe() for partition in self}
+
+    def stop(self) -> None:
+        for partition in self:
+            partition.replica.stop()
+
+    def close(self) -> None:
+        """Wait until no replica follows its log, then close all stores."""
+        for partition in self:
+            partition.replica.close()
+            partition.store.close()

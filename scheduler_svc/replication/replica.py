@@ -41,7 +41,7 @@ class Replica(BackgroundLoop):
     def __init__(
         self,
         store: Store,
-        on_loaded: Callable[["Replica"], None] = lambda replica: None,
+        on_loaded: Callable[["Replica"], None] | None = None,
         table: HostTable | None = None,
         *,
         for_api: bool = False,
@@ -143,7 +143,8 @@ class Replica(BackgroundLoop):
             epoch,
             position,
         )
-        self._on_loaded(self)
+        if self._on_loaded is not None:
+            self._on_loaded(self)
         self._is_loaded = True
 
     def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
@@ -259,6 +260,11 @@ class Replica(BackgroundLoop):
         else:
             LOG.exception("Following partition %s failed; loading a snapshot in %.1f s", self.partition, pause)
         return pause
+
+    def close(self) -> None:
+        """Wait until the thread has ended, then close the store."""
+        self.wait()
+        self._store.close()
 
     def _update_metrics(self, lag: int) -> None:
         epoch, position = self.log_position

@@ -11,7 +11,7 @@ import pytest
 from devstack.deploy.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from devstack.servers.redis import RedisServer
 from scheduler_svc.core.reads import NO_READS
-from scheduler_svc.replication.partition_set import PartitionSet
+from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.namespaces import SERVICE
 from scheduler_svc.store.redis import RedisStore
 
@@ -25,23 +25,23 @@ def server(make_redis: Any) -> RedisServer:
 
 
 @pytest.fixture
-def placement(server: RedisServer) -> Iterator[PartitionSet]:
+def placement(server: RedisServer) -> Iterator[OpenPartitions]:
     """The partitions of a process of gantt-placement, which are not loaded yet."""
 
     def opener(partition: str) -> RedisStore:
         return RedisStore(server.url(PLACEMENT.name), partition)
 
-    partitions = PartitionSet([PARTITION], [PARTITION], PARTITION, opener=opener, reads=NO_READS, for_api=True)
+    partitions = OpenPartitions.open([PARTITION], [PARTITION], PARTITION, opener=opener, reads=NO_READS, for_api=True)
     yield partitions
     partitions.stop()
     partitions.close()
 
 
 def test_partition_is_loaded_again_where_an_operators_change_of_a_service_was_lost(
-    server: RedisServer, placement: PartitionSet
+    server: RedisServer, placement: OpenPartitions
 ) -> None:
     data, backup = server.folder / "data", server.folder / "backup"
-    (partition,) = placement.partitions
+    (partition,) = placement
     with closing(RedisStore(server.url(SCHEDULER.name), PARTITION)) as store:
         store.check_identity()
         store.heartbeat("h1", "gantt-compute")

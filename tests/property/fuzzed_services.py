@@ -101,7 +101,7 @@ class RedisWorker(FakeTransportWorker):
     def join(self, host: str, nodes: dict[str, Any]) -> None:
         answer = self.report(host, nodes)
         self.audit(host, answer.epoch)
-        replica = self.service._worker.partition_set.partitions.own.replica
+        replica = self.service._worker.scheduling.partitions.own.replica
         assert replica.reach(self.store.snapshot().position, 10)
 
 

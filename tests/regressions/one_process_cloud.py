@@ -106,7 +106,7 @@ class OneProcessCloud:
 
     def follow(self) -> None:
         """Wait until the worker has read all that was stored."""
-        replica = self._services[0]._worker.partition_set.partitions.own.replica
+        replica = self._services[0]._worker.scheduling.partitions.own.replica
         assert replica.reach(self.store.state.position, 10)
 
     def gantt(self, *arguments: str) -> CommandResult:

@@ -73,7 +73,7 @@ def test_host_of_an_unsupported_version_is_left_out_alone(worker: FakeTransportW
     assert shown == {"current": None, "other": True}
     scheduler_worker = worker.service._worker
     assert scheduler_worker is not None
-    replica = scheduler_worker.partition_set.partitions.own.replica
+    replica = scheduler_worker.scheduling.partitions.own.replica
     for _ in range(2):
         assert (replica.host_counts.schedulable, replica.host_counts.too_old) == (1, 1)
         assert replica.reload(10)  # from a snapshot instead of the log

@@ -137,7 +137,7 @@ class NovaCloud:
 
     def follow(self) -> None:
         """Wait until the worker knows all that was stored."""
-        replica = self.service._worker.partition_set.partitions.own.replica  # type: ignore[union-attr]
+        replica = self.service._worker.scheduling.partitions.own.replica  # type: ignore[union-attr]
         assert replica.reach(self.store.state.position, 30)
 
     def select(self, spec: Primitive, count: int = 1, **options: Any) -> tuple[list[str], Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from oslo_config import cfg
 
-from scheduler_svc.composition.placement import build_model
+from scheduler_svc.composition.placement_service import build_model
 from scheduler_svc.placement.http.application import PlacementApplication
 from scheduler_svc.placement.http.authentication import trust_tokens
 from scheduler_svc.placement.http.policies import Policies

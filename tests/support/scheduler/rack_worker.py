@@ -64,7 +64,7 @@ class RackWorker:
         return self.scheduler.update_host_state(context.new(), state, "rackd")
 
     def caught_up(self) -> None:
-        assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)  # type: ignore[union-attr]
+        assert self.service._worker.scheduling.partitions.own.replica.reach(self.store.state.position, 10)  # type: ignore[union-attr]
 
     def select(self, **resources: int) -> str:
         self.caught_up()

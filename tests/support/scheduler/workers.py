@@ -106,7 +106,7 @@ class FakeTransportWorker:
 
     def catch_up(self) -> None:
         """Wait until the worker has applied the log."""
-        assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)  # type: ignore[union-attr]
+        assert self.service._worker.scheduling.partitions.own.replica.reach(self.store.state.position, 10)  # type: ignore[union-attr]
 
     def select(
         self, count: int = 1, ctxt: RequestContext | None = None, uuids: list[str] | None = None, **spec: Any

@@ -80,7 +80,7 @@ def test_start_waits_for_unavailable_store(conf):
     store.there.set()
     starting.join(30)
     assert not starting.is_alive()
-    assert service._worker.partition_set.partitions.own.replica.table.hosts == 0
+    assert service._worker.scheduling.partitions.own.replica.table.hosts == 0
     service.stop()
     service.wait()
 

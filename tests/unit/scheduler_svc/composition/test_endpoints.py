@@ -32,9 +32,9 @@ def test_worker_serves_the_scheduler_and_the_claims_of_its_served_partitions(con
     configure(conf).set_override("partitions", ["default", "east", "west"], group="scheduler")
     conf.set_override("claims_partitions", ["east", "default"], group="scheduler")
     scheduling_policy = policy.load(conf)
-    partition_set = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
-    scheduling = SchedulingParts(conf, partition_set, scheduling_policy)
-    names = endpoints.servers(conf, None, partition_set, scheduling, worker="s1:0", on_unverified=None, serializer=None)
+    partitions = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
+    scheduling = SchedulingParts(conf, partitions, scheduling_policy)
+    names = endpoints.servers(conf, None, scheduling, worker="s1:0", on_unverified=None, serializer=None)
     assert names == ["scheduler", "claims.east", "claims.default"]
     scheduler_endpoints = [
         SelectionEndpoint,

@@ -15,8 +15,8 @@ def build(conf, **options):
     for name, value in options.items():
         conf.set_override(name, value, group="scheduler")
     scheduling_policy = policy.load(conf)
-    partition_set = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
-    return SchedulingParts(conf, partition_set, scheduling_policy), scheduling_policy
+    partitions = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
+    return SchedulingParts(conf, partitions, scheduling_policy), scheduling_policy
 
 
 @pytest.mark.parametrize(("mode", "store"), [("claim", MemoryStore), ("shadow", ShadowStore)])

@@ -14,9 +14,9 @@ from tests.support.scheduler.workers import configure
 def build_tasks(conf, worker_index):
     """Return the partitions and tasks of a worker, which serves all its partitions."""
     scheduling_policy = policy.load(conf)
-    partition_set = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
-    scheduling = SchedulingParts(conf, partition_set, scheduling_policy)
-    return partition_set, tasks.build(conf, partition_set, MemoryStore, worker_index, scheduling)
+    partitions = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
+    scheduling = SchedulingParts(conf, partitions, scheduling_policy)
+    return partitions, tasks.build(conf, MemoryStore, worker_index, scheduling)
 
 
 def task_classes(conf, worker_index):
@@ -54,8 +54,8 @@ def test_only_the_first_worker_of_a_daemon_repeats_cleanups_while_more_is_due(co
     configure(conf).set_override("reap_interval", 2.0, group="store")
     pauses = []
     for worker_index in (0, 1):
-        partition_set, (reaping, *_others) = build_tasks(conf, worker_index)
-        store = partition_set.served_partitions[0].store
+        partitions, (reaping, *_others) = build_tasks(conf, worker_index)
+        store = partitions.served[0].store
         for number in range(2 * reaper.BATCH):
             store.pin(f"{worker_index}-{number}", "a", 1)
         expired = store.state.time_ms + 1

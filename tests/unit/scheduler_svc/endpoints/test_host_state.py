@@ -34,7 +34,7 @@ def test_only_an_operator_can_disable_a_host(worker):
     again.document = {"enabled": True}
     with pytest.raises(errors.VersionConflict):
         worker.scheduler.update_host_state(ctxt, again, "gantt")
-    assert worker.service._worker.partition_set.partitions.own.replica.reach(worker.store.state.position, 10)
+    assert worker.service._worker.scheduling.partitions.own.replica.reach(worker.store.state.position, 10)
     with pytest.raises(errors.NoValidHost, match="1 service disabled"):
         worker.select(force_hosts=["off"])
 
@@ -148,7 +148,7 @@ def test_clock_so_far_behind_that_heartbeats_are_late_is_shown(worker, clock_ahe
 
 @pytest.mark.parametrize("is_late", [False, True])
 def test_report_of_a_host_proves_that_the_bus_delivers(worker, clock_ahead, is_late):
-    replica = worker.service._worker.partition_set.partitions.own.replica
+    replica = worker.service._worker.scheduling.partitions.own.replica
     replica._last_report = -math.inf
     worker.scheduler.report_service(context.new(), "gantt-conductor", "m1")
     assert replica.reports_silent_s() == math.inf

@@ -27,7 +27,7 @@ def test_group_is_created_read_listed_and_deleted(worker: FakeTransportWorker) -
 
 
 def test_client_of_one_project_reaches_its_own_groups_only(worker: FakeTransportWorker) -> None:
-    partitions = worker.service._worker.partition_set.partitions
+    partitions = worker.service._worker.scheduling.partitions
     endpoint = ServerGroupEndpoint(ServerGroups(partitions, lambda: 10))
     own, foreign = new_group("p"), new_group("q")
     for group in (own, foreign):

@@ -34,7 +34,7 @@ class Cells(FakeTransportWorker):
         client = self.claims if partition == "default" else self.second
         empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}
         client.audit_host(context.new(), objects.AuditReport.of(host=host, epoch=answer.epoch, **empty))
-        replica = self.service._worker.partition_set.partitions.find(partition).replica
+        replica = self.service._worker.scheduling.partitions.find(partition).replica
         assert replica.reach(self.stores[partition].state.position, 10)
 
 

@@ -105,7 +105,7 @@ def two():
         report = objects.StatsReport.of(nodes={host: node_report()}, **stats)
         answer = worker.scheduler.update_resource_stats(context.new(), host, report)
         worker.stores[name].audit(host, answer.epoch, [], 0)
-        opened = worker.service._worker.partition_set.partitions.find(name)
+        opened = worker.service._worker.scheduling.partitions.find(name)
         assert opened.replica.reach(worker.stores[name].state.position, 10)
     yield worker
     worker.service.stop()
@@ -146,7 +146,7 @@ def test_refused_dry_run_gives_the_reasons_of_the_call(two, count, spec):
 
 
 def test_dry_run_reports_hosts_of_an_unavailable_partition(two, monkeypatch):
-    presence_ = two.service._worker.partition_set.partitions.find("west").presence
+    presence_ = two.service._worker.scheduling.partitions.find("west").presence
     monkeypatch.setattr(type(presence_), "away", property(lambda presence: presence is presence_))
     document = dry(two).document
     assert document["outcome"] == "selected"

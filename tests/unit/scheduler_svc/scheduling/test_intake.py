@@ -99,7 +99,7 @@ def test_prefilter_refusal_is_recorded_and_reload_applies_new_options(worker):
         worker.scheduler.update_aggregates(
             context.new(), [{"id": "a1", "hosts": ["c"], "metadata": {"filter_tenant_id": "poor"}}]
         )
-        assert worker.service._worker.partition_set.partitions.own.replica.reach(worker.store.state.position, 10)
+        assert worker.service._worker.scheduling.partitions.own.replica.reach(worker.store.state.position, 10)
         ctxt = context.new("poor", "u")
         _, selections = worker.select(ctxt=ctxt)
         assert hosts_of(selections) == ["c/1"]

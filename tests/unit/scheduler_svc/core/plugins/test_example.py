@@ -41,7 +41,7 @@ def test_example_filters_and_weigher_affect_the_decision(worker):
 def test_per_host_filter_reads_aggregates_and_hints(worker):
     soon = [{"id": "soon", "hosts": ["h1", "h2", "h3"], "metadata": {"maintenance": "soon"}}]
     worker.scheduler.update_aggregates(context.new(), soon)
-    assert worker.service._worker.partition_set.partitions.own.replica.reach(worker.store.state.position, 10)
+    assert worker.service._worker.scheduling.partitions.own.replica.reach(worker.store.state.position, 10)
     with pytest.raises(errors.NoValidHost, match="1 not enough power, 3 maintenance soon"):
         worker.select(resources={"VCPU": 2})
     worker.select(resources={"VCPU": 2}, hints={"short_lived": "yes"})

@@ -91,7 +91,7 @@ def test_worker_stores_only_reads_and_a_reload_adds_them(worker):
     worker.publish("east", watts_free=0)
     worker.caught_up()
     with (
-        worker.service._worker.partition_set.partitions.own.replica.table.reading() as view,
+        worker.service._worker.scheduling.partitions.own.replica.table.reading() as view,
         pytest.raises(LookupError),
     ):
         view.documents("rack")

@@ -18,7 +18,7 @@ def cloud():
 
 @pytest.fixture(scope="module")
 def allocated(cloud):
-    return AllocatedHosts(cloud.store, lambda: cloud.service._worker.partition_set.partitions.own.replica.table)
+    return AllocatedHosts(cloud.store, lambda: cloud.service._worker.scheduling.partitions.own.replica.table)
 
 
 def allocate(cloud, **resources_by_provider):

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.composition import worker
+from scheduler_svc import service
 from scheduler_svc.replication.audit_requests import AuditAnnouncer
 from scheduler_svc.store.memory import MemoryStore
 from tests.support.scheduler.workers import configure
@@ -18,9 +18,9 @@ class UnreadStore(MemoryStore):
 
 
 def test_built_worker_has_read_nothing(conf):
-    built = worker.build(configure(conf), 0, UnreadStore)
+    built = service.build_worker(configure(conf), 0, UnreadStore)
     assert len(built.servers) == 2  # topics scheduler and claims.default
-    replica = built.partition_set.partitions.own.replica
+    replica = built.scheduling.partitions.own.replica
     assert not replica.ready
     reads = replica.unchecked_table.reads
     assert reads
@@ -31,7 +31,7 @@ def test_built_worker_has_read_nothing(conf):
 def test_one_worker_of_a_daemon_requests_audits(conf, monkeypatch, worker_index, announces):
     requested = []
     monkeypatch.setattr(AuditAnnouncer, "request_audits", lambda self, replica: requested.append(replica.partition))
-    worker.build(configure(conf), worker_index, MemoryStore).partition_set.load()
+    service.build_worker(configure(conf), worker_index, MemoryStore).scheduling.partitions.load()
     assert requested == ["default"] * announces
 
 
@@ -40,13 +40,13 @@ def test_mistake_in_the_file_of_known_hosts_is_shown_at_start(conf, tmp_path):
     path.write_text("h1\nh1/n1\n")
     configure(conf).set_override("known_hosts_file", str(path), group="store")
     with pytest.raises(errors.BadConfiguration, match="line 2"):
-        worker.build(conf, 0, MemoryStore)
+        service.build_worker(conf, 0, MemoryStore)
 
 
 def test_invalid_configuration_is_refused(conf):
     configure(conf).set_override("enabled_filters", ["Nonsense"], group="filter_scheduler")
     with pytest.raises(errors.BadConfiguration, match="Nonsense"):
-        worker.build(conf, 0, MemoryStore)
+        service.build_worker(conf, 0, MemoryStore)
 
 
 def test_file_of_known_hosts_is_read_for_the_partition_of_the_daemon(conf, monkeypatch, tmp_path):
@@ -54,6 +54,6 @@ def test_file_of_known_hosts_is_read_for_the_partition_of_the_daemon(conf, monke
     path.write_text("h1\n")
     configure(conf).set_override("known_hosts_file", str(path), group="store")
     announcers = []
-    monkeypatch.setattr(worker, "AuditAnnouncer", lambda *values: announcers.append(values) or AuditAnnouncer(*values))
-    worker.build(conf, 0, MemoryStore)
+    monkeypatch.setattr(service, "AuditAnnouncer", lambda *values: announcers.append(values) or AuditAnnouncer(*values))
+    service.build_worker(conf, 0, MemoryStore)
     assert [values[1:] for values in announcers] == [(conf.rpc.partition, str(path))]

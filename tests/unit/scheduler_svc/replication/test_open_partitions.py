@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.replication.partition_set import PartitionSet
+from scheduler_svc.replication.partitions import OpenPartitions
 from tests.support.scheduler import hosts
 from tests.support.scheduler.deployments import FragileStore
 from tests.support.scheduler.hosts import node
@@ -39,21 +39,21 @@ def stores():
 
 
 def build(stores, served=("east",), on_loaded=None):
-    return PartitionSet(["east", "west"], served, "east", opener=stores.open, reads={}, on_loaded=on_loaded)
+    return OpenPartitions.open(["east", "west"], served, "east", opener=stores.open, reads={}, on_loaded=on_loaded)
 
 
 def test_every_partition_has_a_store_for_calls_and_one_for_its_log(stores):
-    partition_set = build(stores)
+    partitions = build(stores)
     assert [store.partition for store in stores.opened] == ["east", "east", "west", "west"]
-    assert [partition.name for partition in partition_set.partitions] == ["east", "west"]
-    assert [partition.name for partition in partition_set.served_partitions] == ["east"]
-    assert partition_set.partitions.own.name == "east"
+    assert [partition.name for partition in partitions] == ["east", "west"]
+    assert [partition.name for partition in partitions.served] == ["east"]
+    assert partitions.own.name == "east"
 
 
 def test_all_partitions_are_loaded_into_one_table(stores):
-    partition_set = build(stores)
-    partition_set.load()
-    (table,) = {id(partition.replica.table): partition.replica.table for partition in partition_set.partitions}.values()
+    partitions = build(stores)
+    partitions.load()
+    (table,) = {id(partition.replica.table): partition.replica.table for partition in partitions}.values()
     assert table.hosts == 2
 
 
@@ -65,14 +65,14 @@ def test_only_loads_of_served_partitions_are_announced(stores):
 
 def test_worker_starts_with_the_partitions_that_are_available(stores, caplog):
     stores.unavailable = {"west"}
-    partition_set = build(stores)
-    partition_set.load()
-    assert [partition.replica.ready for partition in partition_set.partitions] == [True, False]
+    partitions = build(stores)
+    partitions.load()
+    assert [partition.replica.ready for partition in partitions] == [True, False]
     assert "Partition west is unavailable" in caplog.text
     for store in stores.opened:
         store.away = False
-    partition_set.load()
-    assert all(partition.replica.ready for partition in partition_set.partitions)
+    partitions.load()
+    assert all(partition.replica.ready for partition in partitions)
 
 
 def test_worker_without_any_partition_cannot_start(stores):
@@ -82,10 +82,10 @@ def test_worker_without_any_partition_cannot_start(stores):
 
 
 def test_closing_closes_all_stores(stores):
-    partition_set = build(stores)
-    partition_set.load()
-    partition_set.stop()
-    partition_set.close()
+    partitions = build(stores)
+    partitions.load()
+    partitions.stop()
+    partitions.close()
     assert [store.closed for store in stores.opened] == [True] * 4
 
 

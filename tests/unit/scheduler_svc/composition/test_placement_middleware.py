@@ -6,7 +6,7 @@ import json
 import pytest
 from oslo_config import cfg
 
-from scheduler_svc.composition.placement import wrap_in_middleware
+from scheduler_svc.composition.placement_service import wrap_in_middleware
 from scheduler_svc.conf import placement_service as placement_conf
 
 ORIGIN = "https://dashboard.example"
