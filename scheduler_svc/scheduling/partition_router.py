@@ -25,6 +25,8 @@ from scheduler_svc.store.records import GroupHome
 
 LOG = log.getLogger(__name__)
 
+_UNAVAILABLE = (partition_filter.REASON, transient.PARTITION_JUST_AWAY)  # reasons of hosts in unavailable partitions
+
 
 class PartitionProspects:
     """Partitions that could serve all instances of a call, best host first.
@@ -74,14 +76,13 @@ class PartitionProspects:
         ranking = self.common_snapshot.ranking
         if not ranking.candidates:
             return refusals.no_valid_host(ranking.reasons)
-        reason_counts: Counter[str] = Counter()
-        for error in refused.values():
-            reason_counts.update(error.reasons)
-        for name, snapshot in self._rejected_snapshots.items():
-            reason_counts.update(snapshot.ranking.reasons if name not in refused else {})
-        for reason in (partition_filter.REASON, transient.PARTITION_JUST_AWAY):
-            reason_counts.update({reason: ranking.reasons.get(reason, 0)})
-        return refusals.no_valid_host(+reason_counts)
+        counts = [error.reasons for error in refused.values()]
+        counts += [
+            snapshot.ranking.reasons for name, snapshot in self._rejected_snapshots.items() if name not in refused
+        ]
+        # The common ranking alone counts the hosts of unavailable partitions; a refusal of the first try repeats them.
+        unavailable = {reason: ranking.reasons.get(reason, 0) for reason in _UNAVAILABLE}
+        return refusals.no_valid_host(+Counter({**sum(map(Counter, counts), Counter()), **unavailable}))
 
     def _search(self) -> Iterator[str]:
         candidates, homes = self.common_snapshot.ranking.candidates, self.common_snapshot.homes

@@ -5,8 +5,9 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
+from rpcapi.resources.transient import PARTITION_JUST_AWAY
 from scheduler_svc.scheduling.calls import SelectionCall
-from tests.support.scheduler.deployments import PartitionedDeployment
+from tests.support.scheduler.deployments import DeploymentWorker, PartitionedDeployment
 from tests.support.scheduler.hosts import node, request
 from tests.support.scheduler.replica_views import FILTER_POLICY
 
@@ -80,6 +81,26 @@ def test_refusal_counts_rejected_and_lost_hosts():
     with pytest.raises(errors.NoValidHost) as caught:
         select(slow, call(scheduling_request=request({"VCPU": 2})))
     assert caught.value.kwargs["reasons"] == {"not enough VCPU": 2}
+
+
+def fill(worker, first, hosts):
+    """Let ``worker`` claim all processors of these hosts of two processors."""
+    select(worker, call(len(hosts), first, scheduling_request=request({"VCPU": 2}, force_hosts=tuple(hosts))))
+
+
+def test_refusal_counts_hosts_of_an_unavailable_partition_once():
+    # Given a call of a single try, whose ranking covers all partitions, the one that has just become unavailable too
+    deployment = PartitionedDeployment(
+        a={"a1": node({"VCPU": 2}), "a2": node({"VCPU": 1})}, b={"b1": node(), "b2": node()}
+    )
+    slow = DeploymentWorker(deployment.stores, lambda: deployment.now, max_tries=1)
+    fill(deployment.worker, 10, ["a1"])
+    deployment.stores["b"].away = True
+    slow.partitions.find("b").presence.record_failure()
+    # When the only available partition refuses
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(slow, call(scheduling_request=request({"VCPU": 2})))
+    assert caught.value.reasons == {"not enough VCPU": 1, "claimed by others meanwhile": 1, PARTITION_JUST_AWAY: 2}
 
 
 def test_refusal_counts_hosts_without_an_audit():
