@@ -9,7 +9,7 @@ from typing import Any, cast
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.hints import named_instances
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch, Intent
+from scheduler_svc.core.records import ClaimBatch, Intent
 from scheduler_svc.core.request import FilterScope, SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
@@ -20,33 +20,9 @@ from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, Sch
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import GroupHome, GroupMembership
 
 ANSWER = "dry run"
 LIMITS = SchedulingLimits(max_tries=1)
-
-
-class DryRunStore(ShadowStore):
-    """Store that only appends (partition, batch) to ``batches``. A group's home is the partition with its members."""
-
-    def __init__(self, store: Store, batches: list[tuple[str, ClaimBatch]]) -> None:
-        super().__init__(store, record=lambda request_id, document: None)
-        self.partition, self.accepts_claims = store.partition, store.accepts_claims
-        self._batches = batches
-
-    def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
-        self._batches.append((self.partition, batch))
-
-    def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        return partition
-
-    def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
-        return GroupHome(partition, "")
-
-    def leave_group(
-        self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
-    ) -> GroupMembership:
-        return GroupMembership(sum(self.group_hosts(group_id).values()), may_have_forgotten=False)
 
 
 class DryRun:
@@ -76,15 +52,16 @@ class DryRun:
                 record = refusal_document(call, own.replica.log_position, policy.driver_name(request), error)
                 return own.name, _document(record, [], error)
         batches: list[tuple[str, ClaimBatch]] = []
-        partitions = OpenPartitions(
-            [
-                OpenPartition(cast("Store", DryRunStore(partition.store, batches)), partition.replica)
-                for partition in self._partitions
-            ],
-            self._partitions.own.name,
-        )
+
+        def stand_in(partition: OpenPartition) -> OpenPartition:
+            def keep(batch: ClaimBatch) -> None:
+                batches.append((partition.name, batch))
+
+            store = ShadowStore(partition.store, record=lambda request_id, document: None, on_decided=keep)
+            return OpenPartition(cast("Store", store), partition.replica)
+
         router = PartitionRouter(
-            partitions,
+            OpenPartitions(list(map(stand_in, self._partitions)), self._partitions.own.name),
             lambda partition: PartitionScheduler(partition.store, partition.replica, LIMITS),
             claim_ttl_s=0.0,
         )

@@ -45,8 +45,16 @@ class PartitionScheduler:
     call waits for it.
     """
 
-    def __init__(self, store: DecisionStore, replica: ReplicaView, limits: SchedulingLimits) -> None:
+    def __init__(
+        self,
+        store: DecisionStore,
+        replica: ReplicaView,
+        limits: SchedulingLimits,
+        rank: Callable[..., RankingSnapshot] = rank_hosts,
+    ) -> None:
+        """``rank`` is called like ``rank_hosts``."""
         self.store = store
+        self._rank = rank
         self._replica = replica
         self._limits = limits
         self._round = DecisionRound(store, replica, self.take_snapshot, limits.ttl_ms)
@@ -109,7 +117,7 @@ class PartitionScheduler:
         explains: bool = False,
     ) -> RankingSnapshot:
         with self._replica.table.reading() as view:
-            return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)
+            return self._rank(policy, view, request, count, request.seed ^ salt, explains=explains)
 
     def _pending(self, policy: SchedulingPolicy, call: SelectionCall, snapshot: RankingSnapshot | None) -> PendingCall:
         """Return the call before its first try. An unknown forced host decides it without a try."""

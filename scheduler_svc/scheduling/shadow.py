@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shadow mode: decisions and records next to the active scheduler, without claims."""
+"""Decisions without claims: shadow mode next to the active scheduler, and dry runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -7,50 +7,70 @@ from typing import Any, NoReturn
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch, Intent, IntentResult
-from scheduler_svc.scheduling.interfaces import ClaimStore
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import GroupHome, GroupMembership
 
 SHADOW = "shadow"  # outcome of decisions, and answer for each consumer
 
-RecordDecision = Callable[[str, Mapping[str, Any]], None]  # called with (request id, document)
-
 
 class ShadowStore:
-    """Stand-in for a partition's store that accepts every first candidate and claims nothing."""
+    """Stand-in for a partition's store that accepts every first candidate and changes nothing.
 
-    def __init__(self, store: ClaimStore, record: RecordDecision | None = None) -> None:
-        """``record`` stores decision records, by default in the store."""
+    A server group's home is the partition with its members, or else the proposed one.
+
+    Args:
+        record: Stores a decision record, by default in the store.
+        on_decided: Called with each decided batch.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        record: Callable[[str, Mapping[str, Any]], None] | None = None,
+        on_decided: Callable[[ClaimBatch], None] = lambda batch: None,
+    ) -> None:
+        self.partition, self.accepts_claims = store.partition, store.accepts_claims
         self.group_hosts, self.hosts_of, self.sources_of = store.group_hosts, store.hosts_of, store.sources_of
         self.claims = store.claims
         self.record_decision = record or store.record_decision
+        self._on_decided = on_decided
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Answer and record the batches as if they were claimed. Raises StoreUnavailable."""
         answers = [_accept_first_candidates(batch) for batch in batches]
         for batch, answer in zip(batches, answers, strict=True):
-            self.record_answer(batch, answer)
+            self._on_decided(batch)
+            self.record_decision(batch.request_id, {**(batch.record or {}), **_shadow_fields(batch, answer)})
         return BatchOutcomes([*answers])
-
-    def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
-        verdicts: list[dict[str, Any]] = [
-            {
-                "consumer": result.consumer,
-                "answer": SHADOW if answer.accepted else str(result.answer),
-                "host": result.host,
-                "tried": [],
-            }
-            for result in answer.prepared
-        ]
-        shadow_fields = {
-            "mode": SHADOW,
-            "outcome": SHADOW if answer.accepted else "refused",
-            "answered_position": batch.position,
-            "verdicts": verdicts,
-        }
-        self.record_decision(batch.request_id, {**(batch.record or {}), **shadow_fields})
 
     def prepare(self, batch: ClaimBatch) -> NoReturn:
         """Raise NotClaimed, because a claim of alternates involves no decision that shadow mode could record."""
         raise errors.NotClaimed(request_id=batch.request_id, hosts=[])
+
+    def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        return partition
+
+    def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
+        return GroupHome(partition, "")
+
+    def leave_group(
+        self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
+    ) -> GroupMembership:
+        return GroupMembership(sum(self.group_hosts(group_id).values()), may_have_forgotten=False)
+
+
+def _shadow_fields(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Any]:
+    verdicts: list[dict[str, Any]] = [
+        {
+            "consumer": result.consumer,
+            "answer": SHADOW if answer.accepted else str(result.answer),
+            "host": result.host,
+            "tried": [],
+        }
+        for result in answer.prepared
+    ]
+    outcome = SHADOW if answer.accepted else "refused"
+    return {"mode": SHADOW, "outcome": outcome, "answered_position": batch.position, "verdicts": verdicts}
 
 
 def _accept_first_candidates(batch: ClaimBatch) -> BatchAnswer:

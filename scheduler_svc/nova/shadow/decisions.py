@@ -8,15 +8,20 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from scheduler_svc.core.filtering.survey import HostSurvey
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
 from scheduler_svc.nova.bus import request_spec
 from scheduler_svc.nova.bus.exceptions import NovaError
 from scheduler_svc.nova.bus.host_chooser import HostChooser, NovaOptions
 from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
-from scheduler_svc.scheduling.ranking import CurrentPolicy
-from scheduler_svc.scheduling.shadow import SHADOW
-from scheduler_svc.scheduling.surveys import SurveyingScheduler
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
+from scheduler_svc.scheduling.ranking import CurrentPolicy, RankingSnapshot, SchedulingPolicy, rank_hosts
+from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
+
+ONCE = SchedulingLimits(max_tries=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +64,30 @@ class ShadowScheduler:
         if request.is_rebuild:
             return None
         own = self._partitions.own
-        scheduler = SurveyingScheduler(own.store, own.replica)
+        surveys: list[HostSurvey] = []
+        documents: list[Mapping[str, Any]] = []
+
+        def rank(
+            policy: SchedulingPolicy, view: View, request: SchedulingRequest, *values: Any, **options: Any
+        ) -> RankingSnapshot:
+            surveys.append(failing_hosts.decide(view, lambda view: policy.driver_for(request).survey(view, request)))
+            return rank_hosts(policy, view, request, *values, **options)
+
+        def record(request_id: str, document: Mapping[str, Any]) -> None:
+            documents.append(document)
+            own.store.record_decision(request_id, document)
+
+        scheduler = PartitionScheduler(ShadowStore(own.store, record), own.replica, ONCE, rank)
         intake = RequestIntake(self._current, scheduler, self._rewriter, self._partitions)
         # The scheduler that serves Nova records server groups; the shadow takes the request's policy as it is.
         nova_scheduler = HostChooser(
             intake, self._ranker, lambda: own.replica.table, lambda spec, _project: spec, self._options
         )
         hosts, why = _answer(lambda: nova_scheduler.select(ctxt, spec, uuids, with_alternates=False))
-        document = scheduler.document or _refusal(len(uuids), why)
+        survey = surveys[-1] if surveys else None
+        document = documents[-1] if documents else _refusal(len(uuids), why)
         ignored = frozenset(request.spec.ignore_hosts or ())
-        return ShadowDecision(ctxt.request_id, tuple(uuids), hosts, why, ignored, scheduler.survey, document)
+        return ShadowDecision(ctxt.request_id, tuple(uuids), hosts, why, ignored, survey, document)
 
 
 def _answer(select: Callable[[], object]) -> tuple[Sequence[str], str]:

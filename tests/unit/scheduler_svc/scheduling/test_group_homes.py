@@ -7,9 +7,9 @@ from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.replication.partitions import OpenPartition
-from scheduler_svc.scheduling.dry_run import DryRunStore
 from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.scheduling.pins import rank_by_key
+from scheduler_svc.scheduling.shadow import ShadowStore
 from tests.support.scheduler.deployments import PartitionedDeployment
 from tests.support.scheduler.hosts import node
 
@@ -81,7 +81,7 @@ def test_group_without_members_waits_for_every_partition(deployment, homes):
 
 def test_dry_run_finds_the_members_and_records_nothing(deployment):
     proposed = GroupHomes(
-        OpenPartition(DryRunStore(partition.store, []), partition.replica) for partition in deployment.worker.partitions
+        OpenPartition(ShadowStore(partition.store), partition.replica) for partition in deployment.worker.partitions
     )
     assert proposed.agree(GROUP, "a").partition == "a"
     deployment.stores["c"].state.groups["g"] = MEMBERS
