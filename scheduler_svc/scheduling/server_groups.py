@@ -4,6 +4,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from oslo_log import log
@@ -92,15 +93,12 @@ class ServerGroups:
     def page(self, project: str | None, marker: str | None, limit: int) -> tuple[list[objects.ServerGroup], str | None]:
         """Return a page of the groups of ``project`` (None: all), sorted by id, and the next marker."""
         validation.check_page(limit, marker)
-        groups = sorted(
-            (
-                _as_object(name, document)
-                for partition in self._partitions
-                for name, document in _documents(partition, marker)
-                if project in (None, document["project"])
-            ),
-            key=lambda group: group.id,
-        )
+        groups = [
+            _as_object(name, document)
+            for partition in self._partitions
+            for name, document in islice(_documents(partition, marker, project), limit + 1)
+        ]
+        groups.sort(key=lambda group: group.id)
         return groups[:limit], groups[limit - 1].id if len(groups) > limit else None
 
     def delete(self, group_id: str, project: str | None) -> None:
@@ -124,7 +122,7 @@ class ServerGroups:
         """
         oldest_ms = self._clock() - UNUSED_MS
         for partition in self._partitions:
-            for name, document in list(_documents(partition, None)):
+            for name, document in list(_documents(partition)):
                 if document.get("is_implicit") and document["created_ms"] < oldest_ms:
                     with contextlib.suppress(errors.GroupInUse):
                         self.delete(name, None)
@@ -179,8 +177,8 @@ class ServerGroups:
 
     def _count_created(self, project: str) -> int:
         """Return how many groups callers of the project have created; implicit ones are Nova's."""
-        rows = (document for partition in self._partitions for _name, document in _documents(partition, None))
-        return sum(document["project"] == project and not document.get("is_implicit") for document in rows)
+        rows = (document for partition in self._partitions for _, document in _documents(partition, project=project))
+        return sum(not document.get("is_implicit") for document in rows)
 
     def _check_unused(self, group_id: str) -> None:
         if members := self._count_members(group_id):
@@ -217,10 +215,13 @@ def _check_unforgotten(partition: OpenPartition) -> None:
         raise errors.StoreUnavailable(why=why)
 
 
-def _documents(partition: OpenPartition, marker: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+def _documents(
+    partition: OpenPartition, marker: str | None = None, project: str | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (id, document) of the groups of ``project`` (None: all) after ``marker``, sorted by id."""
     with _answering(partition) as store:
         rows = paging.entries(lambda following: store.list_state(SERVER_GROUP, following), marker)
-        yield from ((name, document) for name, _version, document in rows)
+        yield from ((name, document) for name, _, document in rows if project in (None, document["project"]))
 
 
 def _as_object(group_id: str, document: dict[str, Any]) -> objects.ServerGroup:

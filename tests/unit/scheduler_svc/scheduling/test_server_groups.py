@@ -170,6 +170,23 @@ def test_groups_of_all_partitions_are_paged_by_id(cells: Cells) -> None:
     assert pages == [IDS[0:6:2], IDS[6::2]]
 
 
+def test_page_reads_no_more_groups_than_it_needs(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[str | None] = []
+    for partition in cells.partitions.values():
+        store, read = partition.store, partition.store.list_state
+        for number in IDS[:4]:
+            store.put_state("server_group", number, 0, {"project": OWNER, "policy": "affinity", "max_per_host": 1})
+        # Given pages of two groups
+        monkeypatch.setattr(
+            store,
+            "list_state",
+            lambda namespace, marker, read=read: reads.append(marker) or read(namespace, marker, 2),
+        )
+    page, marker = cells.groups.page(None, None, 1)
+    assert ([item.id for item in page], marker) == ([IDS[0]], IDS[0])
+    assert reads == [None, None]
+
+
 def test_group_with_members_is_kept(cells: Cells) -> None:
     cells.groups.complete(spec(group_policy="affinity"), OWNER, creates=True)
     west = cells.partitions["west"]
