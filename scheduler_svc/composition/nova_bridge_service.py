@@ -21,9 +21,8 @@ from scheduler_svc.nova import namespaces
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bridge.api_database import ApiDatabase
 from scheduler_svc.nova.bridge.bridge import NovaBridge
-from scheduler_svc.nova.bridge.cell_database import CellDatabase
+from scheduler_svc.nova.bridge.cell_database import CellDatabase, cell_url
 from scheduler_svc.nova.bridge.cells import CellReaders
-from scheduler_svc.nova.bridge.connection_templates import cell_url
 from scheduler_svc.nova.bridge.loop import BridgeLoop
 from scheduler_svc.nova.bridge.publisher import DocumentPublisher
 from scheduler_svc.replication.partitions import StoreOpener

@@ -10,7 +10,7 @@ from rpcapi.daemon.coordination import CoordinationGroup
 from scheduler_svc.composition.scheduling import milliseconds
 from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.core.reads import Reads
-from scheduler_svc.notifications import lease
+from scheduler_svc.notifications import changes
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.replication.partitions import OpenPartitions, StoreOpener
 from scheduler_svc.replication.replica import Replica
@@ -28,7 +28,7 @@ def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | 
         durability=conf.store.durability,
         log_length=conf.store.log_length,
         decision_bytes=conf.store.decision_bytes,
-        namespaces=(*namespaces.load(conf).stored_names, lease.NAMESPACE, signals.NAMESPACE),
+        namespaces=(*namespaces.load(conf).stored_names, changes.LEASE_NAMESPACE, signals.NAMESPACE),
         liveness=liveness_source(conf),
         replicas=replicas.from_options(conf.store, partitions.url(conf, partition)),
         max_step_ms=milliseconds(conf.store.max_clock_step),

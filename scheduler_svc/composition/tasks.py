@@ -17,14 +17,14 @@ from scheduler_svc.conf import weighers
 from scheduler_svc.host_state import measurement
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
 from scheduler_svc.host_state.service_versions import report_service, wall_clock_ms
-from scheduler_svc.notifications import lease as publisher_lease
+from scheduler_svc.notifications import changes
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.replication import reaper
 from scheduler_svc.replication.bus_suspicion import BusSuspicion
 from scheduler_svc.replication.partitions import OpenPartitions, StoreOpener
-from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
+from scheduler_svc.replication.service_group import ServiceGroupWatcher
 from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.scheduling.server_groups import ServerGroups
 from scheduler_svc.store.interface import Store
@@ -90,7 +90,7 @@ def notification_publishers(
     return [
         NotificationPublisher(
             store,
-            DocumentLease(store, publisher_lease.KEY, owner, group.lease),
+            DocumentLease(store, changes.LEASE_KEY, owner, group.lease),
             NotificationSender(conf, group.transport_url, group.driver, group.topics, f"gantt-scheduler.{host}"),
             group.kinds,
         )

@@ -16,7 +16,7 @@ COMPUTE = "compute"
 
 
 class FilterScope(StrEnum):
-    """Set of filters that apply to a request, as listed in scheduler_svc.core.filtering.scopes."""
+    """Set of filters that apply to a request, as listed in scheduler_svc.core.filtering.pipeline."""
 
     ALL = "all"
     FORCED = "forced"  # named hosts, and the conditions that Placement checks

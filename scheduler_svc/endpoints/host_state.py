@@ -19,8 +19,7 @@ from scheduler_svc.endpoints.metered import SchedulerEndpoint
 from scheduler_svc.host_state import report_router
 from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.documents import HostStates
-from scheduler_svc.host_state.facts import drop_refused_facts
-from scheduler_svc.host_state.reports import check_nodes
+from scheduler_svc.host_state.reports import check_nodes, drop_refused_facts
 from scheduler_svc.host_state.service_versions import check_versions, oldest_versions, register_versions, report_service
 from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
 from scheduler_svc.replication.partitions import OpenPartitions

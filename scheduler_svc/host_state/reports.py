@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of a service host's stats report."""
+"""Validation of a service host's stats report; single invalid facts are dropped, so that the rest is kept."""
 
 import ipaddress
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names, vocabulary
 from rpcapi.resources.inventory import Inventory
-from rpcapi.validation.text import TEXT, abbreviate, is_text
+from rpcapi.validation.text import MAX_SHOWN, TEXT, abbreviate, is_text
 from scheduler_svc.core.namespaces import compute
 from scheduler_svc.core.namespaces.compute import ValueType
 from scheduler_svc.store import provider_trees
@@ -160,3 +160,33 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "host_ip": _check_host_ip,
     "numa": partial(_check_size, "numa", MAX_CELLS_TEXT),
 }
+
+
+FACTS, NUMA = "facts", "numa"
+Node = Mapping[str, Any]
+
+
+def drop_refused_facts(nodes: Mapping[str, Node]) -> tuple[dict[str, Node], list[errors.InvalidFact]]:
+    """Remove facts of a wrong type. Return the nodes, and one error per removed fact."""
+    valid_nodes, refusals = dict(nodes), []
+    for name, node in nodes.items():
+        refused = dict(_refuse(node))
+        if refused:
+            refusals += [errors.InvalidFact(node=name, fact=fact[:MAX_SHOWN], why=why) for fact, why in refused.items()]
+            valid_nodes[name] = _without(node, refused)
+    return valid_nodes, refusals
+
+
+def _refuse(node: Node) -> Iterator[tuple[str, str]]:
+    yield from compute.refuse_facts(node.get(FACTS, {})).items()
+    if not all(map(compute.CELL.is_valid, node.get(NUMA) or ())):
+        yield NUMA, f"a list, each element {compute.CELL.allowed}"
+
+
+def _without(node: Node, refused: Mapping[str, str]) -> Node:
+    changes: dict[str, Any] = {}
+    if FACTS in node:
+        changes[FACTS] = {fact: value for fact, value in node[FACTS].items() if fact not in refused}
+    if NUMA in refused:
+        changes[NUMA] = None
+    return {**node, **changes}

@@ -5,8 +5,13 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from scheduler_svc.core.records import LogEntry
-from scheduler_svc.notifications.lease import NAMESPACE
 from scheduler_svc.store.interface import Store
+
+# Lease document of the publisher, with the published position. Internal to the store: absent from NamespaceRegistry, so
+# not accessible over the bus.
+LEASE_NAMESPACE = "gantt.notifications"
+LEASE_KEY = (LEASE_NAMESPACE, "publisher")
+
 
 KINDS = ("provider", "gone", "used", "service", "alive", "opened", "state", "epoch")
 DEFAULT_KINDS = tuple(kind for kind in KINDS if kind != "used")  # 'used' changes with every claim
@@ -39,7 +44,7 @@ def of_entry(entry: LogEntry, epoch: int, kinds: Collection[str]) -> HostStateCh
         return HostStateChange(entry.payload, entry.position, RESYNC, {"why": NEW_EPOCH})
     payload = entry.payload
     if entry.kind == "state":
-        payload = {namespace: documents for namespace, documents in payload.items() if namespace != NAMESPACE}
+        payload = {namespace: documents for namespace, documents in payload.items() if namespace != LEASE_NAMESPACE}
     return HostStateChange(epoch, entry.position, entry.kind, payload) if payload != {} else None
 
 

@@ -10,7 +10,7 @@ from oslo_config import cfg
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition.tasks import notification_publishers
-from scheduler_svc.notifications.lease import NAMESPACE
+from scheduler_svc.notifications.changes import LEASE_NAMESPACE
 from scheduler_svc.store.factory import open_store
 from tests.support.scheduler.hosts import join, node
 
@@ -45,7 +45,7 @@ def test_publisher_failover_loses_no_notification(rabbit_node, redis_server):
     listener.start()
 
     def open_partition(name):
-        return open_store(redis_server.url(), name, namespaces=("rack", NAMESPACE))
+        return open_store(redis_server.url(), name, namespaces=("rack", LEASE_NAMESPACE))
 
     store = open_partition(partition)
     store.check_identity()

@@ -18,8 +18,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import AllocationFinder
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.host_state.facts import drop_refused_facts
-from scheduler_svc.host_state.reports import check_nodes
+from scheduler_svc.host_state.reports import check_nodes, drop_refused_facts
 from scheduler_svc.scheduling import failing_hosts
 from tests.support.clouds import clouds
 from tests.support.scheduler.hosts import child_provider, node, request, table

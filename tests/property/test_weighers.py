@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.core.drivers.filter import FilterDriver
-from scheduler_svc.core.drivers.random_choice import SeededRandom
-from scheduler_svc.core.drivers.top import top_indexes
+from scheduler_svc.core.drivers.random_choice import SeededRandom, top_indexes
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.weighers import scoring

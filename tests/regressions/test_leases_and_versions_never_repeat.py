@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from conductor.store.records import InstanceStatus, LeaseLost, SagaStep
-from scheduler_svc.notifications.lease import KEY, NAMESPACE
+from scheduler_svc.notifications.changes import LEASE_KEY, LEASE_NAMESPACE
 from scheduler_svc.store.lease import DocumentLease
 from tests.support.conductor.bench import StoreWithClock, memory_bench, redis_bench, request, take_lease
 from tests.support.store.backends import memory_partition, redis_partition
@@ -27,9 +27,9 @@ def bench(request: pytest.FixtureRequest) -> Iterator[StoreWithClock]:
 @pytest.fixture(params=["memory", "redis"])
 def partition(request: pytest.FixtureRequest):
     if request.param == "memory":
-        backend = memory_partition(namespaces=[NAMESPACE])
+        backend = memory_partition(namespaces=[LEASE_NAMESPACE])
     else:
-        backend = redis_partition(request.getfixturevalue("redis_server"), namespaces=[NAMESPACE])
+        backend = redis_partition(request.getfixturevalue("redis_server"), namespaces=[LEASE_NAMESPACE])
     yield backend
     backend.store.close()
 
@@ -83,7 +83,7 @@ def test_first_version_of_a_record_does_not_repeat(bench: StoreWithClock) -> Non
 def test_publisher_whose_lease_was_forgotten_cannot_renew_it(partition) -> None:
     # Given a publisher whose lease the store forgot, and another one that has it since, after as many writes
     stale_lease, current_lease = (
-        DocumentLease(partition.store, KEY, name, LEASE_SECONDS) for name in ("first", "second")
+        DocumentLease(partition.store, LEASE_KEY, name, LEASE_SECONDS) for name in ("first", "second")
     )
     mark = partition.mark()
     position = stale_lease.acquire(lambda: {"epoch": 1, "position": 1})

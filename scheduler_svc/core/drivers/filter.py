@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES, Driver, Ranking
-from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
+from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom, top_indexes
 from scheduler_svc.core.drivers.spread import ROUNDING, instance_capacity, separate_alternates, spread
-from scheduler_svc.core.drivers.top import top_indexes
-from scheduler_svc.core.filtering import pipeline, scopes
+from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filtering.survey import PASSED, HostSurvey, survey_filters, with_scores
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.reads import union
@@ -47,7 +46,7 @@ class FilterDriver(Driver):
         survivors = pipeline.run(self.filters, view, request)
         if not survivors.count:
             return Ranking((), survivors.hosts, survivors.reasons)
-        applied = scopes.select(self.filters, request.scope)
+        applied = pipeline.select(self.filters, request.scope)
         rows = None if survivors.count == view.size else np.flatnonzero(survivors.passes)
         if request.is_affinity:
             candidate_rows = np.arange(view.size) if rows is None else rows

@@ -10,14 +10,44 @@ from rpcapi import errors
 from rpcapi.resources import transient
 from scheduler_svc.core import built_in
 from scheduler_svc.core.built_in import BuiltInFailed
-from scheduler_svc.core.filtering import scopes
-from scheduler_svc.core.filters import membership, partition, pci_passthrough, request_groups, resources, set_aside
+from scheduler_svc.core.filters import (
+    aggregates,
+    availability_zone,
+    host_names,
+    image_properties,
+    isolated_hosts,
+    membership,
+    partition,
+    pci_passthrough,
+    request_groups,
+    resources,
+    set_aside,
+    traits,
+)
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter
-from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.request import FilterScope, SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.timings import FILTER, Laps, measured_decisions
+
+_HOSTS = (host_names.FORCED.name, host_names.IGNORED.name)  # hosts named by the request
+_PLACEMENT = (availability_zone.NAME, membership.NAME, traits.NAME, resources.NAME, request_groups.NAME)
+NAMES: Mapping[FilterScope, Collection[str]] = {
+    FilterScope.FORCED: {*_HOSTS, *_PLACEMENT},
+    # Nova passes the requested or first forced host to Placement.
+    FilterScope.PLACEMENT: {host_names.FORCED.name, *_PLACEMENT},
+    FilterScope.REBUILD: {
+        *_HOSTS,
+        *(image_properties.NAME, aggregates.IMAGE_NAME, isolated_hosts.NAME),
+    },
+}
+
+
+def select(filters: Sequence[Filter], scope: FilterScope) -> Sequence[Filter]:
+    if scope is FilterScope.ALL:
+        return filters
+    return [host_filter for host_filter in filters if host_filter.in_every_scope or host_filter.name in NAMES[scope]]
 
 
 def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
@@ -70,7 +100,7 @@ def claim_limits(
     filters: Sequence[Filter], view: View, request: SchedulingRequest, homes: Mapping[str, int]
 ) -> dict[str, int]:
     """Return {host: maximum number of live claims}, without unlimited hosts. ``homes``: {host: partition number}."""
-    limiting = [host_filter.claim_limit for host_filter in scopes.select(filters, request.scope)]
+    limiting = [host_filter.claim_limit for host_filter in select(filters, request.scope)]
     columns = [claim_limit(view, request) for claim_limit in limiting if claim_limit is not None]
     if not columns:
         return {}
@@ -132,7 +162,7 @@ def _hosts(view: View, request: SchedulingRequest) -> Column:
 
 
 def _applied(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> Sequence[Filter]:
-    filters = scopes.select(filters, request.scope)
+    filters = select(filters, request.scope)
     if request.stays_in_partition or request.decision.unavailable_partitions:
         filters = (partition.FILTER, *filters, partition.AVAILABLE)
     return (set_aside.FILTER, *filters) if view.rows_set_aside else filters

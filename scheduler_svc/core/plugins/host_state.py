@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``host_state`` object of Nova-style plugins. It reads columns on access."""
+"""Arguments ``host_state``, which reads columns on access, and ``spec_obj`` of Nova-style plugins."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,6 +10,7 @@ from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
 
 from rpcapi.resources import names
 from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import IntColumn
 from scheduler_svc.core.table.read_errors import METRIC_PREFIX
 from scheduler_svc.core.table.view import View
@@ -123,3 +124,36 @@ _ATTRIBUTES: Mapping[str, Callable[[PluginHostState], Any]] = {
     "host_ip": lambda host: host._view.address(host._row),
     **{name: _fact(name) for name in ("hypervisor_type", "hypervisor_version", "cpu_info", "supported_instances")},
 }
+
+
+class PluginRequestSpec:
+    """Subset of Nova's RequestSpec. ``num_instances`` is 1, because all instances are filtered at once."""
+
+    num_instances = 1
+
+    def __init__(self, request: SchedulingRequest) -> None:
+        self.request = request
+        self.request_id = request.id
+        self.project_id = request.project
+        self.user_id = request.user
+        self.availability_zone = request.availability_zone
+        self.force_hosts = list(request.force_hosts)
+        self.ignore_hosts = list(request.ignore_hosts)
+        self.scheduler_hints = dict(request.hints)
+        self.flavor = SimpleNamespace(  # the requested resources as flavor attributes
+            name=request.flavor,
+            vcpus=request.resources.get(VCPU, 0) + request.resources.get(PCPU, 0),
+            memory_mb=request.resources.get(MEMORY_MB, 0),
+            root_gb=request.resources.get(DISK_GB, 0),
+            ephemeral_gb=0,
+            swap=0,
+            extra_specs=request.extra_specs,
+        )
+        self.image = SimpleNamespace(id=request.image.get("id"), properties=request.image.get("properties", {}))
+
+    def get_scheduler_hint(self, hint_name: str, default: Any = None) -> Any:
+        """Return a hint, or ``default``. A list of length 1 is unwrapped."""
+        if hint_name not in self.scheduler_hints:
+            return default
+        hint = self.scheduler_hints[hint_name]
+        return hint[0] if isinstance(hint, list) and len(hint) == 1 else hint

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
-from scheduler_svc.core.plugins.host_state import READS, PluginHostState
-from scheduler_svc.core.plugins.spec import PluginRequestSpec
+from scheduler_svc.core.plugins.host_state import READS, PluginHostState, PluginRequestSpec
 from scheduler_svc.core.reads import Reads, union
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column, FloatColumn, Rows

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from scheduler_svc.core.prefilters import isolated_aggregates, tenant_aggregates, traits, zone_aggregates
+from scheduler_svc.core.prefilters import by_aggregate, traits
 from scheduler_svc.core.prefilters.options import DEFAULTS, PrefilterOptions
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import COMPUTE, SchedulingRequest
@@ -26,11 +26,11 @@ def _available(options: PrefilterOptions) -> Sequence[tuple[bool, Prefilter]]:
     """
     return (
         # First, because it may exclude most hosts.
-        (options.limit_tenants, tenant_aggregates.build(options)),
-        (options.default_zone is not None, zone_aggregates.build(options)),
+        (options.limit_tenants, by_aggregate.build_tenants(options)),
+        (options.default_zone is not None, by_aggregate.build_zones(options)),
         (options.image_types, traits.IMAGE_TYPE),
         # Before all prefilters that add traits, because it checks the original request.
-        (options.isolated_aggregates, isolated_aggregates.PREFILTER),
+        (options.isolated_aggregates, by_aggregate.ISOLATED),
         (options.image_metadata, traits.IMAGE_METADATA),
         # These look up one key each.
         (options.accelerators, traits.ACCELERATORS),

@@ -3,14 +3,38 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import os_traits
+from oslo_utils import strutils
 
 from rpcapi import errors
 from scheduler_svc.core.prefilters.prefilter import Prefilter
-from scheduler_svc.core.prefilters.properties import read_flag, read_text
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.aggregates import AggregateView
+
+
+def read_text(request: SchedulingRequest, key: str) -> str | None:
+    """Return a setting, or None. Raises InvalidSpec if flavor and image differ."""
+    text: str | None = _read(request, key, lambda value: value or None)
+    return text
+
+
+def read_flag(request: SchedulingRequest, key: str) -> bool:
+    """Return a boolean setting, False by default. Raises InvalidSpec if flavor and image differ."""
+    return bool(_read(request, key, strutils.bool_from_string))
+
+
+def _read(request: SchedulingRequest, key: str, convert: Callable[[Any], Any]) -> Any:
+    extra_specs, properties = request.extra_specs, request.image.get("properties", {})
+    texts = (extra_specs.get(f"hw:{key}"), properties.get(f"hw_{key}"))
+    flavor_value, image_value = (None if text is None else convert(text) for text in texts)
+    if flavor_value is not None and image_value is not None and flavor_value != image_value:
+        raise errors.InvalidSpec(
+            why=f"extra spec hw:{key}={flavor_value!r} and image property hw_{key}={image_value!r} must be equal"
+        )
+    return flavor_value or image_value
+
 
 ENCRYPTION = "COMPUTE_EPHEMERAL_ENCRYPTION"
 TPM_SECRET = "COMPUTE_SECURITY_TPM_SECRET_SECURITY"  # noqa: S105 - the name of a trait

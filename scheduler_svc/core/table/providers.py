@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rpcapi.resources import names
-from scheduler_svc.core.table.api_columns import NOT_API
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.provider_columns import ProviderColumns
+from scheduler_svc.core.table.provider_rows import NOT_API
 from scheduler_svc.core.table.rows import HostRows
 from scheduler_svc.core.table.trees import TreeColumns, descendant_columns
 

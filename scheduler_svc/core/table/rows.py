@@ -16,8 +16,7 @@ from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.aggregates import AggregateColumns
 from scheduler_svc.core.table.columns import FIRST_ROWS, IntColumn, Rows
 from scheduler_svc.core.table.facts import FactColumn
-from scheduler_svc.core.table.partition import PartitionRows
-from scheduler_svc.core.table.partition_documents import Document, PartitionDocuments
+from scheduler_svc.core.table.partition import Document, PartitionDocuments, PartitionRows
 from scheduler_svc.core.table.provider_rows import ProviderRows
 from scheduler_svc.core.table.services import ServiceColumns
 from scheduler_svc.core.table.state_columns import StateColumns

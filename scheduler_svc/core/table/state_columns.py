@@ -3,16 +3,18 @@
 
 from collections.abc import Iterator, Mapping
 
+from rpcapi.resources import names
 from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.namespaces.registry import COMPOSED
 from scheduler_svc.core.reads import NO_READS, Reads
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
-from scheduler_svc.core.table.partition_documents import Document
+from scheduler_svc.core.table.partition import Document
 from scheduler_svc.core.table.read_errors import METRIC_PREFIX, explain_key
 from scheduler_svc.core.table.state_column import NO_TEXT, StateColumn
 from scheduler_svc.core.table.unreported_builds import INSTANCES, METRICS, UnreportedBuilds
 
+NODES = compute_node.NAMESPACE
 FAMILY_SUFFIX = "="  # last character of a metric family's key, which is the prefix of its metrics
 MAX_FAMILY_COLUMNS = 256  # columns for metrics of families; further metrics are ignored
 
@@ -91,6 +93,23 @@ class StateColumns:
         folded = text.lower()
         return next((spelling for spelling in texts if spelling.lower() == folded), text)
 
+    def match_compute_node(self, name: str) -> Column | None:
+        """Return a mask of the rows of a compute node, or of all of a service host, by its names in Nova.
+
+        ``name`` is a service host in any case, a node, or "host/node"; None if unknown.
+        """
+        if names.is_api_provider(name):
+            return None  # the table finds a row by its own name
+        try:
+            host, separator, node = name.partition(names.SEPARATOR)
+            by_host = self.equals(
+                NODES, compute_node.SERVICE_HOST, self.spelling(NODES, compute_node.SERVICE_HOST, host)
+            )
+            by_node = self.equals(NODES, compute_node.NODE, node if separator else name)
+        except LookupError:
+            return None
+        return by_host & by_node if separator else by_host | by_node
+
     def contains(self, namespace: str, key: str, text: str, size: int) -> Column:
         """Return a mask of the first ``size`` rows whose list has ``text``. Raises LookupError without a column."""
         return self._find(namespace, key).contains(text, size)
@@ -135,7 +154,7 @@ def _has_column(namespace: str, key: str) -> bool:
     # Other keys of these namespaces have dedicated columns.
     if namespace == "compute":
         return _is_metric(key) and not key.endswith(FAMILY_SUFFIX)
-    if namespace == compute_node.NAMESPACE:
+    if namespace == NODES:
         return key not in compute_node.HOST_KEYS
     return namespace not in (*COMPOSED, AGGREGATE)
 

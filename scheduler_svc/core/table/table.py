@@ -14,11 +14,9 @@ from rpcapi.version import is_too_old
 from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.reads import NO_READS, Reads, union
 from scheduler_svc.core.records import Allocations, Amounts, LogEntry, Snapshot
-from scheduler_svc.core.table import compute_node_names
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.columns import FIRST_ROWS
-from scheduler_svc.core.table.partition import PartitionRows
-from scheduler_svc.core.table.partition_documents import Document
+from scheduler_svc.core.table.partition import Document, PartitionRows
 from scheduler_svc.core.table.providers import PartitionProviders
 from scheduler_svc.core.table.rows import NO_ZONE, HostRows
 from scheduler_svc.core.table.view import View
@@ -113,7 +111,7 @@ class HostTable(HostRows):
     def find_partitions(self, name: str) -> list[int]:
         """Return the numbers of the partitions that have this node, or nodes of this service host."""
         numbers = {part.number for part in self.partitions if self.present[part.find_rows(name)].any()}
-        compute_nodes = compute_node_names.match(self.states, name)
+        compute_nodes = self.states.match_compute_node(name)
         if compute_nodes is not None:
             numbers |= {int(number) for number in self.partition[compute_nodes & self.present]}
         return sorted(numbers)

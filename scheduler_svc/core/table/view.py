@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_svc.core.table import compute_node_names
 from scheduler_svc.core.table.addresses import Network
 from scheduler_svc.core.table.aggregates import ZONE, AggregateView
 from scheduler_svc.core.table.columns import Column, FloatColumn, Rows, read_only
@@ -107,7 +106,7 @@ class View:
         for name in names:
             for part in self._table.partitions:
                 column[part.find_rows(name)] = True
-            compute_nodes = compute_node_names.match(self._table.states, name)
+            compute_nodes = self._table.states.match_compute_node(name)
             if compute_nodes is not None:
                 column |= compute_nodes[: self.size]
         return column

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, Table, select
 
 from scheduler_svc import databases
 from scheduler_svc.nova.bridge import tables
-from scheduler_svc.nova.bridge.records import Aggregate, CellMapping, Deployment
+from scheduler_svc.nova.bridge.documents import Aggregate, CellMapping, Deployment
 
 NO_HOSTS_CELL = "00000000-0000-0000-0000-000000000000"  # cell of instances without a host
 ANSWER_SECONDS = 20

@@ -12,9 +12,8 @@ from scheduler_svc.nova import namespaces
 from scheduler_svc.nova.bridge import documents as build
 from scheduler_svc.nova.bridge.api_database import ApiDatabase
 from scheduler_svc.nova.bridge.cells import CellReaders
-from scheduler_svc.nova.bridge.documents import Documents
+from scheduler_svc.nova.bridge.documents import CellMapping, Deployment, Documents
 from scheduler_svc.nova.bridge.publisher import DocumentPublisher
-from scheduler_svc.nova.bridge.records import CellMapping, Deployment
 from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)

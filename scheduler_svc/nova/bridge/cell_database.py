@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of one cell's database: incremental reads of compute services and compute nodes."""
+"""Database of one cell: its URL, and incremental reads of compute services and compute nodes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, or_, select
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from scheduler_svc import databases
+from scheduler_svc.databases import DatabaseUnusable
 from scheduler_svc.nova.bridge import tables
-from scheduler_svc.nova.bridge.capacity_keys import capacity_keys
-from scheduler_svc.nova.bridge.host_keys import host_keys
-from scheduler_svc.nova.bridge.records import ComputeNode
+from scheduler_svc.nova.bridge.documents import ComputeNode
+from scheduler_svc.nova.bridge.host_keys import capacity_keys, host_keys
 
 R = TypeVar("R")
 
@@ -108,3 +111,41 @@ def _node(row: Row[Any]) -> ComputeNode | None:
     if not (row.uuid and row.host and row.hypervisor_hostname):
         return None
     return ComputeNode(row.uuid, row.host, row.hypervisor_hostname, {**host_keys(row), **capacity_keys(row)})
+
+
+def cell_url(connection: str, template: str = "", username: str = "", password: str = "") -> str:
+    """Return the URL of a cell's database. Raises DatabaseUnusable with a message without the password.
+
+    Args:
+        connection: database_connection of the cell mapping.
+        template: URL whose parts replace {username}, {hostname} and so on in ``connection``; '' if it has none.
+        username: Replaces, with ``password``, the credentials of the mapping; '' keeps them.
+    """
+    text = _fill(template, connection) if template else connection
+    if not username:
+        return text
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise DatabaseUnusable("database_connection is not a URL that SQLAlchemy can read") from error
+    if url.get_backend_name() != "sqlite":  # SQLite files have no users
+        url = url.set(username=username, password=password)
+    return url.render_as_string(hide_password=False)
+
+
+def _fill(template: str, connection: str) -> str:
+    parts = urlsplit(template)
+    values = {
+        "username": parts.username,
+        "password": parts.password,
+        "hostname": parts.hostname,
+        "port": parts.port,
+        "scheme": parts.scheme,
+        "path": parts.path.lstrip("/"),
+        "query": parts.query,
+        "fragment": parts.fragment,
+    }
+    try:
+        return connection.format(**values)
+    except (LookupError, ValueError, AttributeError) as error:
+        raise DatabaseUnusable(f"database_connection is not a template of {', '.join(values)}") from error

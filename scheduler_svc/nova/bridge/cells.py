@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from scheduler_svc import databases
 from scheduler_svc.nova.bridge.cell_database import CellDatabase
-from scheduler_svc.nova.bridge.records import CellMapping
+from scheduler_svc.nova.bridge.documents import CellMapping
 from scheduler_svc.nova.bridge.signals import Unanswerable
 
 LOG = log.getLogger(__name__)

@@ -1,14 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts, metrics and address of a host, parsed from its compute node row."""
+"""Keys of a host's document, parsed from its compute node row as by Nova's HostState. Invalid JSON counts as empty."""
 
 import ipaddress
+import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Row
 
 from scheduler_svc.core.namespaces import compute
-from scheduler_svc.nova.bridge.json_columns import read_list, read_number, read_object
+from scheduler_svc.nova.bridge import tables
+
+
+def read_object(text: str | None) -> dict[str, Any]:
+    value = read_value(text)
+    return value if isinstance(value, dict) else {}
+
+
+def read_list(text: str | None) -> list[Any]:
+    value = read_value(text)
+    return value if isinstance(value, list) else []
+
+
+def read_value(text: str | None) -> Any:
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return None
+
+
+def read_number(value: Any) -> float | None:
+    """Parse a number, which ``stats`` may store as text; return None for anything else."""
+    if isinstance(value, str):
+        try:
+            value = float(value) if "." in value else int(value)
+        except ValueError:
+            return None
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    return value if type(value) is int else None
+
 
 # {count in ``stats``: name that agents report}, for the counts that filters and weighers read.
 COUNTS = {"num_instances": "instances", "io_workload": "io_ops", "failed_builds": "failed_builds"}
@@ -62,3 +94,35 @@ def _address(text: Any) -> str | None:
         return None if text is None else str(ipaddress.ip_address(str(text)))
     except ValueError:
         return None
+
+
+DATA = "nova_object.data"
+POOL_KEYS = ("vendor_id", "product_id", "numa_node", "count", "tags")
+MAX_BYTES = 20_000  # limit of cells and of pools; larger values are omitted, because documents are limited too
+
+
+def capacity_keys(row: Row[Any]) -> dict[str, Any]:
+    """Return the valid capacity keys of a host's document; ``free_pci_devices`` counts omitted pools too."""
+    pools = list(_pools(row.pci_stats))
+    return {
+        "amounts": {name: amount for name in tables.AMOUNTS if (amount := getattr(row, name)) is not None},
+        "numa_topology": _bounded(read_object(row.numa_topology), {}),
+        "pci_pools": _bounded(pools, []),
+        "free_pci_devices": sum(pool["count"] for pool in pools),
+    }
+
+
+def _pools(text: str | None) -> Iterator[dict[str, Any]]:
+    stats = read_value(text)
+    if isinstance(stats, dict):
+        stats = stats[DATA].get("objects") if isinstance(stats.get(DATA), dict) else [stats]
+    for entry in stats if isinstance(stats, list) else ():
+        pool = entry.get(DATA, entry) if isinstance(entry, dict) else {}
+        count = read_number(pool.get("count")) if isinstance(pool, dict) else None
+        if count is not None and count >= 0:
+            tags = pool.get("tags", {key: pool[key] for key in pool.keys() - POOL_KEYS})
+            yield {**{key: pool.get(key) for key in POOL_KEYS}, "count": int(count), "tags": tags}
+
+
+def _bounded(value: Any, empty: Any) -> Any:
+    return value if len(json.dumps(value)) <= MAX_BYTES else empty

@@ -14,8 +14,7 @@ from rpcapi.context import RequestContext
 from rpcapi.messaging.postponement import CallPostponed
 from rpcapi.resources import transient
 from scheduler_svc import metrics
-from scheduler_svc.nova.bus.exceptions import NovaError
-from scheduler_svc.nova.bus.reasons import nova_error
+from scheduler_svc.nova.bus.exceptions import NovaError, nova_error
 
 LOG = log.getLogger(__name__)
 

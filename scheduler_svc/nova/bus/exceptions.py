@@ -5,7 +5,13 @@ oslo.messaging sends the names of an error's class and module, and its ``kwargs`
 that name if its module is allowed there. Tenants see the message.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
+
+from rpcapi import errors
+from rpcapi.resources import transient
+from scheduler_svc.core.prefilters import by_aggregate
+from scheduler_svc.scheduling.refusals import NO_HOSTS
 
 MODULE = "nova.exception"
 INTERNAL_ERROR = 500
@@ -42,3 +48,27 @@ for _error in (NoValidHost, AllocationUpdateFailed):
 
 def no_such_host(host: str, node: str) -> NoValidHost:
     return NoValidHost(reason=f"No such host - host: {host or None} node: {node or None} ")
+
+
+# Do not leak store details to tenants; they are logged.
+STORE_AWAY = "The placement of servers is not available at the moment."
+NO_AGGREGATE = "Scheduling failed: No hosts available for tenant"
+
+
+def nova_error(error: errors.GanttError) -> NovaError:
+    if isinstance(error, errors.ClaimError):
+        consumer = str(error.kwargs.get("consumer", ""))
+        return AllocationUpdateFailed(consumer_uuid=consumer, error=error.sentence)
+    if isinstance(error, errors.NoValidHost):
+        return NoValidHost(reason=_no_valid_host(error.reason, error.reasons))
+    if isinstance(error, errors.StoreUnavailable):
+        return NoValidHost(reason=STORE_AWAY)
+    return NoValidHost(reason=error.sentence)
+
+
+def _no_valid_host(reason: str, reasons: Mapping[str, int]) -> str:
+    if reasons and transient.NOVA_JUST_OLD not in reasons:
+        return NOT_ENOUGH_HOSTS
+    if reason == NO_HOSTS:
+        return NO_CANDIDATES
+    return NO_AGGREGATE if reason.startswith(by_aggregate.REFUSAL) else reason

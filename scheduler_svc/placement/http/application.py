@@ -9,7 +9,7 @@ from oslo_log import log
 from rpcapi import errors
 from scheduler_svc.placement.http import error_responses, microversions
 from scheduler_svc.placement.http.authentication import OPEN_PATHS, StartResponse, caller_of
-from scheduler_svc.placement.http.exchange import Exchange, exchange_of
+from scheduler_svc.placement.http.frame import Exchange, exchange_of
 from scheduler_svc.placement.http.messages import (
     JSON,
     Request,
@@ -20,8 +20,7 @@ from scheduler_svc.placement.http.messages import (
 )
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.policies import Policies
-from scheduler_svc.placement.http.router import ApiRoute, Router
-from scheduler_svc.placement.http.routes import ROUTES
+from scheduler_svc.placement.http.routes import ROUTES, ApiRoute, Router
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import Problem, bad_request, not_found
 

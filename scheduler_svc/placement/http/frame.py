@@ -9,15 +9,37 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import webob.exc
+from oslo_context import context
 from oslo_log import log
 
 from scheduler_svc import metrics
 from scheduler_svc.placement.http import error_responses, microversions
 from scheduler_svc.placement.http.authentication import Application, StartResponse
-from scheduler_svc.placement.http.exchange import Exchange, exchange_of
 from scheduler_svc.placement.model.problems import Problem
 
 LOG = log.getLogger(__name__)
+
+UNKNOWN_ROUTE = "unknown"
+
+_KEY = "gantt.exchange"  # key in a WSGI environment
+
+
+class Exchange:
+    """Id of a request, and the path of its route, with {...} for variable parts."""
+
+    __slots__ = ("request_id", "route")
+
+    def __init__(self) -> None:
+        self.request_id: str = context.generate_request_id()
+        self.route = UNKNOWN_ROUTE
+
+
+def exchange_of(environ: dict[str, Any]) -> Exchange:
+    exchange = environ.get(_KEY)
+    if not isinstance(exchange, Exchange):
+        exchange = environ[_KEY] = Exchange()
+    return exchange
+
 
 REQUEST_ID = "x-openstack-request-id"
 MAX_LOGGED = 2000  # characters of a path, and of a query string

@@ -15,10 +15,11 @@ from scheduler_svc.placement.model.problems import (
     INVENTORY_IN_USE,
     Problem,
     bad_request,
+    check_generation,
     conflict,
     not_found,
+    refused_change,
 )
-from scheduler_svc.placement.model.refusals import check_generation, refused_change
 from scheduler_svc.store.providers.changes import (
     InventoryChange,
     ProviderState,

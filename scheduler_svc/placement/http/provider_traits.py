@@ -5,7 +5,7 @@ from scheduler_svc.placement.http.messages import Request, Response, json_respon
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import TRAITS
-from scheduler_svc.placement.model.refusals import STALE, check_generation
+from scheduler_svc.placement.model.problems import STALE, check_generation
 from scheduler_svc.store.providers.changes import ProviderState, SetTraits
 
 

@@ -2,11 +2,10 @@
 """One pass of a copy, which writes only differences."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from scheduler_svc.placement.migration import exchanges
 from scheduler_svc.placement.migration.dump import PlacementDump, are_same, common_time_unit
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 from scheduler_svc.store import paging
@@ -52,7 +51,7 @@ class CopyPass:
             before = self._outcome.counts.total()
             self._outcome.refusals.clear()
             self._end_consumers()
-            self._put_batch(exchanges.temporary_records(self._source, self._target), "temporary names")
+            self._put_batch(temporary_records(self._source, self._target), "temporary names")
             self._put_providers()
             self._put_consumers()
             self._delete_providers()
@@ -154,3 +153,40 @@ class CopyPass:
 def _first_provider(record: ConsumerImport) -> str:
     """Return a consumer's sort key. Sorting by provider makes each batch change few providers' sums."""
     return next(iter(record.allocations), "")
+
+
+TEMPORARY = "renamed-"  # of provider names during an exchange
+
+
+def temporary_records(source: PlacementDump, target: PlacementDump) -> list[ImportProvider]:
+    """Return the target's providers that must give up their names to others, with temporary names.
+
+    Each of them gets its new name later in the copy. Renamed providers form cycles, or chains that end at a free name.
+    """
+    holders = {record.name: uuid for uuid, record in target.providers.items()}
+    former = {uuid: target.providers[uuid].name for uuid in source.providers if uuid in target.providers}
+    names = {
+        uuid: record.name
+        for uuid, record in source.providers.items()
+        if former.get(uuid) != record.name and uuid not in target.protected
+    }
+    resolvable: dict[str, bool] = {}
+    return [
+        replace(target.providers[holder], name=TEMPORARY + holder)
+        for uuid in names
+        if _is_resolvable(uuid, names, holders, resolvable) and (holder := holders.get(names[uuid])) is not None
+    ]
+
+
+def _is_resolvable(
+    uuid: str, names: Mapping[str, str], holders: Mapping[str, str], resolvable: dict[str, bool]
+) -> bool:
+    """Return whether a provider gets its name once all others gave up theirs; memoized in ``resolvable``."""
+    path: dict[str, None] = {}
+    current: str | None = uuid
+    while current is not None and current in names and current not in path and current not in resolvable:
+        path[current] = None
+        current = holders.get(names[current])
+    answer = current is None or current in path or resolvable.get(current, False)
+    resolvable.update(dict.fromkeys(path, answer))
+    return resolvable[uuid]

@@ -10,10 +10,10 @@ from sqlalchemy import Column, Connection, Table, and_, delete, func, insert, se
 
 from scheduler_svc.databases import EPOCH, MILLISECOND
 from scheduler_svc.placement.migration import placement_tables as tables
+from scheduler_svc.placement.migration.copying import TEMPORARY
 from scheduler_svc.placement.migration.database import has_consumer_types
 from scheduler_svc.placement.migration.database_reader import FIGURES, NAME_TABLES, time_unit_ms
 from scheduler_svc.placement.migration.dump import CustomNameKind
-from scheduler_svc.placement.migration.exchanges import TEMPORARY
 from scheduler_svc.placement.migration.failures import CopyRefused
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 from scheduler_svc.store.allocations import ConsumerImport

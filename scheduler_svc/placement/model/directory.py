@@ -14,8 +14,7 @@ from scheduler_svc.core.provider_uuids import AgentIdentities, uuid_of
 from scheduler_svc.core.table.providers import PartitionProviders, ProviderRow
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.model.freshness import Freshness
-from scheduler_svc.placement.model.problems import Problem
-from scheduler_svc.placement.model.refusals import no_provider, refused_change
+from scheduler_svc.placement.model.problems import Problem, no_provider, refused_change
 from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.providers import ProviderStore
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal

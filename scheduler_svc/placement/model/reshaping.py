@@ -16,8 +16,8 @@ from scheduler_svc.placement.model.problems import (
     Problem,
     bad_request,
     conflict,
+    owned_by_agent,
 )
-from scheduler_svc.placement.model.refusals import owned_by_agent
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.providers.changes import ProviderState, Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.providers.reshaping import MAX_RESHAPED

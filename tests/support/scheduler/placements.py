@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_svc.core.drivers.solver.budget import Budget
+from scheduler_svc.core.drivers.solver.mip import Budget
 from scheduler_svc.core.drivers.solver.problem import CallKind, GroupRule, PlacementProblem, PlacementSolution
 
 AMPLE_WORK, AMPLE_S = 1 << 40, 20.0  # far more than such small problems need: all are solved to optimality

@@ -12,7 +12,7 @@ from rpcapi.clients import claims, scheduler
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import namespaces
-from scheduler_svc.notifications import lease
+from scheduler_svc.notifications import changes
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
 from tests.support.scheduler.hosts import SMALL_REQUEST, node
@@ -34,7 +34,9 @@ class RackWorker:
         self.conf.set_override("enabled_weighers", ["FreeShareWeigher"], group="filter_scheduler")
         self.conf.set_override("writer", "rackd", group="namespace:rack")
         self.conf.set_override("schema", str(schema), group="namespace:rack")
-        self.store = MemoryStore("default", namespaces=(*namespaces.load(self.conf).stored_names, lease.NAMESPACE))
+        self.store = MemoryStore(
+            "default", namespaces=(*namespaces.load(self.conf).stored_names, changes.LEASE_NAMESPACE)
+        )
         self.service = SchedulerService(self.conf, 0, lambda partition: self.store)
         transport = bus.get_transport(self.conf)
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from scheduler_svc.core.built_in import CAPACITY_WEIGHERS
 from scheduler_svc.core.drivers.driver import BatchRanking, PendingRanking, Ranking, RankRequest
 from scheduler_svc.core.drivers.filter import FilterDriver
-from scheduler_svc.core.drivers.solver import answers, grouping, survey
-from scheduler_svc.core.drivers.solver.budget import Budget
+from scheduler_svc.core.drivers.solver import answers, survey
+from scheduler_svc.core.drivers.solver.mip import Budget
 from scheduler_svc.core.drivers.solver.solve import solve
 from scheduler_svc.core.drivers.solver.survey import BatchProblem
 from scheduler_svc.core.request import SchedulingRequest
@@ -44,10 +44,10 @@ class SolverDriver(FilterDriver):
 
     def batches(self, request: SchedulingRequest) -> bool:
         """Return whether root providers alone can serve the request; other requests need the tree search."""
-        return grouping.is_whole(request)
+        return survey.is_whole(request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
-        kinds, unbatched = grouping.group_identical(requests)
+        kinds, unbatched = survey.group_identical(requests)
         batch_problem = survey.build_problem(view, kinds, self.filters, self.weigher_set, self._limits.hosts)
         if batch_problem.scattered_calls:
             unbatched[survey.REASON_SCATTERED] += batch_problem.scattered_calls

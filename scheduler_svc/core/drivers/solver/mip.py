@@ -1,14 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mixed integer program, built block by block and solved by HiGHS."""
+"""Mixed integer program, built block by block and solved by HiGHS within a budget."""
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_svc.core.drivers.solver.budget import Budget
 from scheduler_svc.core.table.columns import FloatColumn, IntColumn
+
+
+class StopReason(StrEnum):
+    """Limit that ended a search before its result was proven optimal."""
+
+    WORK = "work"
+    TIME = "time"
+
+
+class Budget:
+    """Remaining budget of one batch. A search step costs the program's number of columns."""
+
+    def __init__(self, work: int, limit_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._work = work
+        self._clock = clock
+        self._began = clock()
+        self._limit_s = limit_s
+
+    @property
+    def elapsed_s(self) -> float:
+        return self._clock() - self._began
+
+    @property
+    def remaining_s(self) -> float:
+        return self._limit_s - self.elapsed_s
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Exhausted limit, or None. TIME if both limits are exhausted."""
+        if self.remaining_s <= 0:
+            return StopReason.TIME
+        return StopReason.WORK if self._work <= 0 else None
+
+    def take_step(self, columns: int) -> bool:
+        self._work -= columns
+        return self._work > 0
+
 
 INFINITY = float("inf")
 SHORTEST_S = 0.001  # minimum time limit of HiGHS

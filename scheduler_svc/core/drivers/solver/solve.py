@@ -4,7 +4,7 @@
 from dataclasses import dataclass, replace
 
 from scheduler_svc.core.drivers.solver import greedy
-from scheduler_svc.core.drivers.solver.budget import Budget, StopReason
+from scheduler_svc.core.drivers.solver.mip import Budget, StopReason
 from scheduler_svc.core.drivers.solver.model import MipModel
 from scheduler_svc.core.drivers.solver.objectives import SoftObjectives
 from scheduler_svc.core.drivers.solver.problem import PlacementProblem, PlacementSolution, is_feasible

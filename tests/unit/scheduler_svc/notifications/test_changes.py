@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.notifications import changes
-from scheduler_svc.notifications.lease import KEY, NAMESPACE
+from scheduler_svc.notifications.changes import LEASE_KEY, LEASE_NAMESPACE
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.memory import MemoryStore
 from tests.support.scheduler.hosts import join, node
@@ -13,7 +13,7 @@ from tests.support.scheduler.hosts import join, node
 
 @pytest.fixture
 def store():
-    return MemoryStore("default", namespaces=("rack", NAMESPACE), log_length=20)
+    return MemoryStore("default", namespaces=("rack", LEASE_NAMESPACE), log_length=20)
 
 
 def put(store, watts):
@@ -42,7 +42,7 @@ def test_pages_continue_where_the_last_one_ended(store):
 def test_other_kinds_and_leases_are_passed_over(store):
     start = store.state.position
     join(store, {"a/1": node()})
-    DocumentLease(store, KEY, "worker", 10.0).acquire(lambda: {"epoch": 1, "position": start})
+    DocumentLease(store, LEASE_KEY, "worker", 10.0).acquire(lambda: {"epoch": 1, "position": start})
     last = put(store, 1)
     page = changes.read(store, store.state.epoch, start, ["state"], 100)
     assert [(change.kind, change.payload) for change in page.changes] == [("state", {"rack": {"a": {"watts": 1}}})]

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.conf.notifications import KINDS
-from scheduler_svc.notifications.lease import KEY, NAMESPACE
+from scheduler_svc.notifications.changes import LEASE_KEY, LEASE_NAMESPACE
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.memory import MemoryStore
@@ -46,11 +46,11 @@ class PublisherBench:
 
     def __init__(self, **options):
         self.now = 0.0
-        self.store = MemoryStore("default", namespaces=("rack", NAMESPACE), **options)
+        self.store = MemoryStore("default", namespaces=("rack", LEASE_NAMESPACE), **options)
         self.bus = Bus()
 
     def worker(self, name, kinds=KINDS):
-        turn = DocumentLease(self.store, KEY, name, LEASE, lambda: self.now)
+        turn = DocumentLease(self.store, LEASE_KEY, name, LEASE, lambda: self.now)
         return NotificationPublisher(self.store, turn, self.bus, kinds)
 
     def publish(self, worker):

@@ -10,7 +10,7 @@ from rpcapi.resources import transient
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.nova import service_filter
-from scheduler_svc.nova.bus.reasons import nova_error
+from scheduler_svc.nova.bus.exceptions import nova_error
 from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import SelectionCall

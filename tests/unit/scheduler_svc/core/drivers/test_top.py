@@ -4,8 +4,7 @@
 import numpy as np
 import pytest
 
-from scheduler_svc.core.drivers.random_choice import SeededRandom
-from scheduler_svc.core.drivers.top import top_indexes
+from scheduler_svc.core.drivers.random_choice import SeededRandom, top_indexes
 
 
 @pytest.mark.parametrize("size", [1, 3, 15, 16, 17, 400, 512, 5000])

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_svc.core.plugins.host_state import PluginHostState
-from scheduler_svc.core.plugins.spec import PluginRequestSpec
+from scheduler_svc.core.plugins.host_state import PluginHostState, PluginRequestSpec
 from scheduler_svc.core.request import SchedulingRequest
 from tests.support.scheduler.hosts import node, request, table
 

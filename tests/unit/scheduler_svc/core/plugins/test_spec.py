@@ -3,7 +3,7 @@
 
 import pytest
 
-from scheduler_svc.core.plugins.spec import PluginRequestSpec
+from scheduler_svc.core.plugins.host_state import PluginRequestSpec
 from tests.support.scheduler.hosts import request
 
 REQUEST = request(

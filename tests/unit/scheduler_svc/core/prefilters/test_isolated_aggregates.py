@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi.resources.groups import RequestGroup
-from scheduler_svc.core.prefilters.isolated_aggregates import PREFILTER
+from scheduler_svc.core.prefilters.by_aggregate import ISOLATED
 from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view
 
@@ -27,16 +27,16 @@ AGGREGATES = {
     ],
 )
 def test_aggregate_is_forbidden_unless_all_its_traits_are_required(fields, forbidden):
-    after = PREFILTER.rewrite(request(**fields), aggregate_view(AGGREGATES))
+    after = ISOLATED.rewrite(request(**fields), aggregate_view(AGGREGATES))
     assert set(after.forbidden_aggregates) == forbidden
 
 
 def test_forbidden_aggregates_of_the_request_are_kept():
-    after = PREFILTER.rewrite(request(forbidden_aggregates=("own",)), aggregate_view({"gold": AGGREGATES["gold"]}))
+    after = ISOLATED.rewrite(request(forbidden_aggregates=("own",)), aggregate_view({"gold": AGGREGATES["gold"]}))
     assert after.forbidden_aggregates == ("own", "gold")
 
 
 @pytest.mark.parametrize("aggregates", [{}, {"open": AGGREGATES["open"]}])
 def test_request_is_not_rewritten_without_isolated_aggregates(aggregates):
     before = request()
-    assert PREFILTER.rewrite(before, aggregate_view(aggregates)) is before
+    assert ISOLATED.rewrite(before, aggregate_view(aggregates)) is before

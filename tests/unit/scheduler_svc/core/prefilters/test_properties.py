@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.core.prefilters.properties import read_flag, read_text
+from scheduler_svc.core.prefilters.traits import read_flag, read_text
 from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import server_request
 

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.core.prefilters import zone_aggregates
+from scheduler_svc.core.prefilters import by_aggregate
 from scheduler_svc.core.prefilters.options import PrefilterOptions
 from tests.support.scheduler.hosts import request
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view
@@ -18,7 +18,7 @@ AGGREGATES = {
 
 
 def rewrite(zone, aggregates=AGGREGATES, default_zone="nova", **fields):
-    prefilter = zone_aggregates.build(PrefilterOptions(default_zone=default_zone))
+    prefilter = by_aggregate.build_zones(PrefilterOptions(default_zone=default_zone))
     return prefilter.rewrite(request(availability_zone=zone, **fields), aggregate_view(aggregates))
 
 

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from scheduler_svc.core.table.api_columns import NOT_API, ApiColumns
+from scheduler_svc.core.table.provider_rows import NOT_API, ApiColumns
 
 
 def test_row_has_name_and_time_until_its_document_has_none():

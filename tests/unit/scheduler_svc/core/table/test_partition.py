@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows and the log position of one partition."""
 
-from scheduler_svc.core.table.partition import LogPosition, PartitionRows
-from scheduler_svc.core.table.partition_documents import PartitionDocuments
+from scheduler_svc.core.table.partition import LogPosition, PartitionDocuments, PartitionRows
 from scheduler_svc.core.table.services import ServiceColumns
 
 

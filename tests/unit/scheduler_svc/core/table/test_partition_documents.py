@@ -3,7 +3,7 @@
 
 import pytest
 
-from scheduler_svc.core.table.partition_documents import PartitionDocuments
+from scheduler_svc.core.table.partition import PartitionDocuments
 
 READS = {"rack": frozenset({"watts", "power"}), "compute": frozenset({"traits"}), "service": frozenset({"alive"})}
 

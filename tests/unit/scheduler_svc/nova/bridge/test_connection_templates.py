@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.databases import DatabaseUnusable
-from scheduler_svc.nova.bridge.connection_templates import cell_url
+from scheduler_svc.nova.bridge.cell_database import cell_url
 
 QUOTED = "p@w"
 MAIN = "mysql+pymysql://nova:secret@db.example:3306/nova?charset=utf8"

@@ -10,7 +10,7 @@ from oslo_messaging._drivers import common
 from rpcapi import errors
 from scheduler_svc.core.filters import resources
 from scheduler_svc.nova import service_filter
-from scheduler_svc.nova.bus import exceptions, reasons
+from scheduler_svc.nova.bus import exceptions
 from scheduler_svc.scheduling import refusals
 
 
@@ -40,14 +40,16 @@ FULL, DOWN = resources.REASON.format("VCPU"), service_filter.REASON_DOWN
     ],
 )
 def test_reason_has_no_numbers_and_is_empty_without_hosts(counts, reason):
-    error = reasons.nova_error(refusals.no_valid_host(counts))
+    error = exceptions.nova_error(refusals.no_valid_host(counts))
     assert isinstance(error, exceptions.NoValidHost)
     assert error.kwargs["reason"] == reason
     assert "VCPU" not in str(error), "tenants see it"
 
 
 def test_claim_of_another_owner_is_an_update_that_failed():
-    error = reasons.nova_error(errors.ClaimConflict(consumer="c", attempt=1, why="conflict", host="h", partition="p"))
+    error = exceptions.nova_error(
+        errors.ClaimConflict(consumer="c", attempt=1, why="conflict", host="h", partition="p")
+    )
     assert on_the_wire(error)["class"] == "AllocationUpdateFailed"
     assert error.kwargs["consumer_uuid"] == "c"
 
@@ -60,10 +62,10 @@ def test_claim_of_another_owner_is_an_update_that_failed():
     ],
 )
 def test_refusal_before_hosts_are_looked_at_has_its_reason(own, reason):
-    assert reasons.nova_error(errors.NoValidHost(reason=own, reasons={})).kwargs["reason"] == reason
+    assert exceptions.nova_error(errors.NoValidHost(reason=own, reasons={})).kwargs["reason"] == reason
 
 
 def test_tenants_do_not_read_where_the_store_is():
-    error = reasons.nova_error(errors.StoreUnavailable(why="ConnectionError: 111 connecting to 192.0.2.1:6379"))
+    error = exceptions.nova_error(errors.StoreUnavailable(why="ConnectionError: 111 connecting to 192.0.2.1:6379"))
     assert isinstance(error, exceptions.NoValidHost)
     assert str(error) == "No valid host was found. The placement of servers is not available at the moment."

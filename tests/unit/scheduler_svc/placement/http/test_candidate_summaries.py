@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import orjson
 
-from scheduler_svc.placement.http.candidate_summaries import RootTexts
+from scheduler_svc.placement.http.candidate_documents import RootTexts
 from scheduler_svc.placement.model.candidates.contents import Legend, ProviderContents
 
 

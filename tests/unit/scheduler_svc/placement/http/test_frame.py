@@ -9,8 +9,7 @@ import pytest
 
 from scheduler_svc import metrics
 from scheduler_svc.placement.http import frame
-from scheduler_svc.placement.http.exchange import exchange_of
-from scheduler_svc.placement.http.frame import Frame
+from scheduler_svc.placement.http.frame import Frame, exchange_of
 
 TOKEN = {"HTTP_X_AUTH_TOKEN": "a-secret-value"}
 MIDDLEWARES_REFUSAL = "503 Service Unavailable"

@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.placement.http.messages import Response
-from scheduler_svc.placement.http.router import ApiRoute, Router
+from scheduler_svc.placement.http.routes import ApiRoute, Router
 
 PATHS = ["/", "/traits", "/traits/{name}", "/resource_providers/{uuid}/inventories/{resource_class}"]
 ROUTER = Router(ApiRoute("GET", path, lambda request: Response(204), None) for path in PATHS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits of a search."""
 
-from scheduler_svc.core.drivers.solver.budget import Budget, StopReason
+from scheduler_svc.core.drivers.solver.mip import Budget, StopReason
 
 
 class Clock:

@@ -9,7 +9,7 @@ from rpcapi.resources.groups import RequestGroup
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.core.drivers.driver import RankRequest
-from scheduler_svc.core.drivers.solver import driver, grouping, survey
+from scheduler_svc.core.drivers.solver import driver, survey
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
@@ -106,7 +106,7 @@ def test_requests_that_need_the_tree_search_are_not_solved(fields):
     requests = [*calls(1), RankRequest(SchedulingRequest("req-9", {"VCPU": 1}, **fields), 1, 9)]
     batch = rank_batch(flat(4), requests)
     assert batch.rankings[0] is not None and batch.rankings[1] is None
-    assert batch.unbatched == {grouping.REASON_PARTS: 1}
+    assert batch.unbatched == {survey.REASON_PARTS: 1}
     assert not SolverDriver(filter_driver(), SolverLimits()).batches(requests[1].request)
 
 

@@ -6,7 +6,7 @@ import pytest
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.drivers.driver import RankRequest
-from scheduler_svc.core.drivers.solver import grouping
+from scheduler_svc.core.drivers.solver import survey
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.request import SchedulingRequest
 
@@ -20,7 +20,7 @@ def affinity(name):
 
 
 def test_calls_that_differ_only_in_id_and_size_are_one_kind():
-    kinds, unbatched = grouping.group_identical([call(0), call(1, 2), call(2, count=3), call(3, project="p")])
+    kinds, unbatched = survey.group_identical([call(0), call(1, 2), call(2, count=3), call(3, project="p")])
     assert [(kind.calls, kind.sizes, kind.seed) for kind in kinds] == [
         ((0, 2), (1, 3), 100),
         ((1,), (1,), 101),
@@ -30,9 +30,7 @@ def test_calls_that_differ_only_in_id_and_size_are_one_kind():
 
 
 def test_affinity_calls_are_placements_of_all_their_instances():
-    kinds, unbatched = grouping.group_identical(
-        [call(0, 2, 3, group=affinity("g")), call(1, 2, 3, group=affinity("h"))]
-    )
+    kinds, unbatched = survey.group_identical([call(0, 2, 3, group=affinity("g")), call(1, 2, 3, group=affinity("h"))])
     assert [(kind.calls, kind.sizes, kind.unit, kind.amounts) for kind in kinds] == [
         ((0,), (1,), 3, {"VCPU": 6}),
         ((1,), (1,), 3, {"VCPU": 6}),
@@ -41,14 +39,14 @@ def test_affinity_calls_are_placements_of_all_their_instances():
 
 
 def test_second_call_of_an_affinity_group_is_decided_after_the_first():
-    kinds, unbatched = grouping.group_identical([call(0, group=affinity("g")), call(1, group=affinity("g"))])
+    kinds, unbatched = survey.group_identical([call(0, group=affinity("g")), call(1, group=affinity("g"))])
     assert [kind.calls for kind in kinds] == [(0,)]
-    assert unbatched == {grouping.REASON_SAME_GROUP: 1}
+    assert unbatched == {survey.REASON_SAME_GROUP: 1}
 
 
 def test_calls_of_an_anti_affinity_group_are_one_kind():
     group = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY)
-    kinds, unbatched = grouping.group_identical([call(0, group=group), call(1, group=group)])
+    kinds, unbatched = survey.group_identical([call(0, group=group), call(1, group=group)])
     assert [(kind.calls, kind.unit) for kind in kinds] == [((0, 1), 1)]
     assert not unbatched
 
@@ -64,11 +62,11 @@ def test_calls_of_an_anti_affinity_group_are_one_kind():
     ],
 )
 def test_calls_for_parts_of_a_host_are_counted_and_left_out(fields):
-    assert not grouping.is_whole(call(0, **fields).request)
-    kinds, unbatched = grouping.group_identical([call(0, **fields), call(1)])
+    assert not survey.is_whole(call(0, **fields).request)
+    kinds, unbatched = survey.group_identical([call(0, **fields), call(1)])
     assert [kind.calls for kind in kinds] == [(1,)]
-    assert unbatched == {grouping.REASON_PARTS: 1}
+    assert unbatched == {survey.REASON_PARTS: 1}
 
 
 def test_traits_and_zones_do_not_make_a_request_one_for_parts():
-    assert grouping.is_whole(call(0, required_traits=("HW_CPU_X86_AVX2",), availability_zone="az1").request)
+    assert survey.is_whole(call(0, required_traits=("HW_CPU_X86_AVX2",), availability_zone="az1").request)

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from scheduler_svc.core.drivers.solver.budget import Budget, StopReason
+from scheduler_svc.core.drivers.solver.mip import Budget, StopReason
 from scheduler_svc.core.drivers.solver.problem import is_feasible
 from scheduler_svc.core.drivers.solver.solve import solve
 from tests.support.scheduler.placements import AMPLE_WORK, ample_budget, kind, problem

@@ -7,7 +7,7 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.driver import RankRequest
 from scheduler_svc.core.drivers.filter import FilterDriver
-from scheduler_svc.core.drivers.solver import grouping, survey
+from scheduler_svc.core.drivers.solver import survey
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.weighers import scoring
@@ -25,7 +25,7 @@ def call(vcpus, count=1, **fields):
 
 
 def build(*requests, min_hosts=1, nodes=NODES, used=USED):
-    kinds, unbatched = grouping.group_identical(requests)
+    kinds, unbatched = survey.group_identical(requests)
     assert not unbatched
     with hosts.table(nodes, used, DRIVER.reads).reading() as view:
         return survey.build_problem(view, kinds, DRIVER.filters, DRIVER.weigher_set, min_hosts)

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
+from scheduler_svc.replication.service_group import ServiceGroupWatcher
 from scheduler_svc.store.memory import MemoryStore
 from tests.support.scheduler.hosts import join, node
 
