@@ -23,10 +23,7 @@ class DatabaseUnusable(Exception):
 
 
 def open_engine(url: str, answer_seconds: int | None = None) -> Engine:
-    """Return an engine that opens a connection for each use. Raises DatabaseUnusable.
-
-    ``answer_seconds`` limits each answer of the server, and connecting to at most CONNECT_SECONDS. None: no limit.
-    """
+    """Return an engine that connects for each use; ``answer_seconds`` limits answers. Raises DatabaseUnusable."""
     try:
         parsed = make_url(url)
         driver = DRIVERS.get(parsed.get_backend_name(), parsed.drivername)

@@ -15,10 +15,7 @@ MAX_WARNINGS = 100  # logged between two summaries; the next summary counts the 
 
 
 class ShadowReport(BackgroundLoop):
-    """Reporter that counts comparisons and logs a summary every ``interval_s``, unless there is nothing new.
-
-    Thread-safe.
-    """
+    """Reporter that counts comparisons and logs what is new every ``interval_s``. Thread-safe."""
 
     def __init__(self, interval_s: float) -> None:
         super().__init__("report")

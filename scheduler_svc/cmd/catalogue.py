@@ -23,7 +23,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def commands(urls: Mapping[str, str], region: str) -> Iterator[str]:
-    """Yield the shell-quoted commands for {interface: URL}."""
     yield shlex.join(
         ["openstack", "service", "create", "--name", SERVICE, "--description", "Placement API of gantt", SERVICE]
     )

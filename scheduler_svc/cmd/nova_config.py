@@ -13,10 +13,7 @@ INVALID = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the translated configuration, and the untranslated options on standard error.
-
-    Returns 0, REFUSED, or INVALID for an unreadable file. Exits with status 2 on invalid arguments.
-    """
+    """Print the translated configuration and, on standard error, what is not; return 0, REFUSED or INVALID."""
     options = parser().parse_args(argv)
     try:
         translation = from_nova.translate(from_nova.read(options.files))

@@ -80,10 +80,7 @@ def _make_server(conf: cfg.ConfigOpts, transport: RPCTransport, scheduling: Sche
 
 
 def count_dropped(method: str) -> None:
-    """Count a dropped call.
-
-    Unknown methods share a label, because senders on Nova's bus may name any method.
-    """
+    """Count a dropped call. Unknown methods share a label, because senders on Nova's bus may name any method."""
     label = method if hasattr(NovaSchedulerEndpoint, method) else OTHER_METHOD
     metrics.DROPPED_CALLS.labels(method=label).inc()
 

@@ -18,11 +18,7 @@ LOG = log.getLogger(__name__)
 
 
 class PlacementShadowService:
-    """Service of a proxy to another Placement that repeats requests on gantt.
-
-    Runs in one process, because writes are repeated in the order of their acknowledgement. Implements rpcapi.daemon's
-    service protocol.
-    """
+    """Service of the proxy, in one process: writes are repeated in the order of their acknowledgement."""
 
     def __init__(self, conf: cfg.ConfigOpts, _worker_index: int = 0) -> None:
         """Build all parts without starting them. Raises BadConfiguration."""

@@ -40,10 +40,7 @@ def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | 
 
 
 class ConfiguredStores:
-    """Opener of configured stores.
-
-    Opens an in-memory store only once per partition, because a second store would not see its changes.
-    """
+    """Opener of configured stores; keeps in-memory ones, because a second one would not see the changes."""
 
     def __init__(self, conf: cfg.ConfigOpts, wait_seconds: float | None = None) -> None:
         self._conf = conf

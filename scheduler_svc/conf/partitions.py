@@ -32,7 +32,6 @@ def claims_partitions(conf: cfg.ConfigOpts) -> Sequence[str]:
 
 
 def url(conf: cfg.ConfigOpts, name: str) -> str:
-    """Return the partition's own store URL, or [store] url."""
     group = f"{PREFIX}{name}"
     conf.register_opts(OPTS, group=group)
     return str(conf[group].url or conf.store.url)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in filters and weighers, in order of application.
-
-Modules are named, not imported: the master process reads these lists and must not import NumPy.
-"""
+"""Built-in filters and weighers in order. They are named, not imported: the master process must not import NumPy."""
 
 from collections.abc import Callable, Iterable
 from importlib import import_module

@@ -43,8 +43,6 @@ NO_MEMBERS = GroupMembers()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Host to try in a claim."""
-
     host: str
     allocations: Allocations | None = None  # None means the batch's resources from the host's root provider
     sums_position: int = 0  # log position at which the host's sums were read, if later than the batch's
@@ -131,11 +129,7 @@ class IntentResult:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """Result of ``prepare``.
-
-    A batch that is not accepted changes nothing and ends no replaced attempt. Its intents that fit are REFUSED as well,
-    with FITS among their verdicts.
-    """
+    """Result of ``prepare``. Unless accepted, nothing changed, and intents that fit are REFUSED with verdict FITS."""
 
     accepted: bool  # whether all intents are prepared
     current: bool  # False if the batch's epoch has ended
@@ -156,8 +150,6 @@ class BatchOutcomes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """Answer of a claim verb for one claim."""
-
     consumer: str
     attempt: int
     answer: Answer
@@ -213,11 +205,7 @@ class Claim:
 
     @property
     def counted_group(self) -> ClaimGroup | None:
-        """Server group that counts the claim as a member. None for a source in an affinity group.
-
-        Affinity counts a moving instance only at its destination. Anti-affinity also counts it at the source, to which
-        it may return.
-        """
+        """Server group that counts the claim as a member: affinity does not count the source of a move."""
         is_leaving = self.type == MIGRATION and self.group is not None and self.group.policy is GroupPolicy.AFFINITY
         return None if is_leaving else self.group
 

@@ -54,8 +54,5 @@ class Laps:
 
 
 def measured_decisions() -> Iterator[bool]:
-    """Iterate endlessly over booleans that are True once in EVERY.
-
-    Most decisions are not measured, because reading the clock costs as much as a filter.
-    """
+    """Yield True once in EVERY: reading the clock costs as much as a filter, so most decisions are not measured."""
     return cycle([*repeat(False, EVERY - 1), True])

@@ -23,11 +23,7 @@ def decode_calls(
     max_requests: int,
     max_instances: int,
 ) -> list[CallOrError]:
-    """Decode at most ``max_requests`` requests with at most ``max_instances`` instances in total.
-
-    An invalid request is returned as its error. Raises InvalidCount, and check_uuids' errors for the uuids of all
-    requests.
-    """
+    """Decode requests; an invalid one becomes its error. Raises InvalidCount, and the errors of check_uuids."""
     if len(requests.specs) > max_requests:
         raise errors.InvalidCount.of_message(
             f"A batch may contain at most {max_requests} requests, got {len(requests.specs)}; split it",

@@ -16,8 +16,6 @@ ListFilters = Callable[[str | None], Sequence[CatalogueEntry]]  # argument: kind
 
 
 class DecisionsEndpoint(SchedulerEndpoint):
-    """Methods that show decision records, filters and partitions."""
-
     def __init__(self, partitions: OpenPartitions, list_filters: ListFilters, worker: str) -> None:
         self._partitions = partitions
         self._list_filters = list_filters

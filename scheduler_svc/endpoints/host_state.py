@@ -36,8 +36,6 @@ GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents 
 
 
 class HostStateEndpoint(SchedulerEndpoint):
-    """RPC methods for host reports, host state documents and aggregates."""
-
     def __init__(
         self,
         partitions: OpenPartitions,

@@ -22,8 +22,6 @@ ASKED_MEANWHILE = "another request replaced this one; try again"
 
 
 class NovaAuditEndpoint(SchedulerEndpoint):
-    """Audit of claims for Nova."""
-
     def __init__(self, store: Store, build_ms: int, pause: Callable[[float], None] = time.sleep) -> None:
         """``build_ms``: age from which a claim without an instance may be a leak."""
         self._store = store

@@ -23,8 +23,6 @@ DRY_RUN_SCOPES = (FilterScope.ALL, FilterScope.REBUILD)
 
 
 class SelectionEndpoint(SchedulerEndpoint):
-    """Methods that select and claim hosts."""
-
     def __init__(
         self, intake: RequestIntake, dry_run: DryRun, groups: ServerGroups, *, max_instances: int, max_requests: int
     ) -> None:

@@ -27,10 +27,7 @@ DocumentUpdate = Callable[[AggregateDocument], AggregateDocument | None]
 
 
 class AggregateWriter:
-    """Writes namespace ``aggregate`` to every partition, because each partition checks its claims alone.
-
-    A write is ignored unless its ``version`` (number or string) is greater; without versions, the last write wins.
-    """
+    """Writes aggregates to every partition, unless their ``version`` is not greater than the stored one."""
 
     def __init__(self, partitions: OpenPartitions, namespace: Namespace) -> None:
         self._partitions = partitions

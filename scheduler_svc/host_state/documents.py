@@ -38,10 +38,7 @@ class HostStates:
         self._namespaces = namespaces
 
     def get(self, namespace: str, name: str) -> HostStateDocument:
-        """Return a document.
-
-        Raises UnknownNamespace, UnknownHost, or StoreUnavailable if an unavailable store may have the document.
-        """
+        """Return a document. Raises UnknownNamespace, UnknownHost; StoreUnavailable if it may be there."""
         self._namespaces.find(namespace)
         missing: errors.GanttError | None = None
         for partition in self._partitions.search_order(names.host_of(name)):
@@ -127,10 +124,7 @@ class HostStates:
         self._find_partition(namespace, name, None).store.delete_state(namespace, name, version)
 
     def _find_partition(self, namespace: str, name: str, partition: str | None) -> OpenPartition:
-        """Return the partition of an existing or new document.
-
-        Raises Conflict if the document exists in a partition other than ``partition``.
-        """
+        """Return the partition of an existing or new document. Raises Conflict if another one has it."""
         requested_partition = None if partition is None else self._partitions.find(partition)
         if len(self._partitions) == 1:
             return self._partitions.own

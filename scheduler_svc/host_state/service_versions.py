@@ -22,10 +22,7 @@ _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 
 
 def check_versions(binary: str, versions: Any) -> Versions | None:
-    """Return the versions, such as "1.0", by topic; None if there are none. Raises InvalidRequest.
-
-    At most MAX_TOPICS topics are allowed, and the service's own topics are required.
-    """
+    """Return the versions by topic, or None. Raises InvalidRequest if one is malformed or an own topic is missing."""
     if versions is None or versions == {}:
         return None
     is_valid = (
@@ -95,10 +92,7 @@ def report_service(
     reported: Versions | None,
     clock: Callable[[], int] = wall_clock_ms,
 ) -> str:
-    """Record a process's heartbeat and versions; return the service's name.
-
-    If the write of the versions loses a race, the process's next report repeats it.
-    """
+    """Record a process's heartbeat and versions (again at the next report after a lost race); return its name."""
     name = service_name(host, binary)
     known_version, _ = store.find_state(SERVICE, name)
     store.heartbeat(host, binary)

@@ -34,10 +34,7 @@ class HostStateChange(NamedTuple):
 
 
 def of_entry(entry: LogEntry, epoch: int, kinds: Collection[str]) -> HostStateChange | None:
-    """Convert a log entry; None if its kind is not in ``kinds``, or only a lease changed.
-
-    An entry of kind "epoch" becomes a resync in the epoch that it begins.
-    """
+    """Convert a log entry, "epoch" to a resync; None if not in ``kinds``, or only a lease changed."""
     if entry.kind not in kinds:
         return None
     if entry.kind == "epoch":

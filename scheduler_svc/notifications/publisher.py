@@ -26,10 +26,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
 
 
 class NotificationPublisher(BackgroundLoop):
-    """Thread that publishes one partition's log while it holds the lease.
-
-    Closes ``store`` and ``sender`` at its end.
-    """
+    """Thread that publishes a partition's log while it holds the lease; closes ``store`` and ``sender`` at its end."""
 
     def __init__(self, store: Store, lease: DocumentLease, sender: NotificationSender, kinds: Collection[str]) -> None:
         super().__init__(f"notifications {store.partition}")

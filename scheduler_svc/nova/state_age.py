@@ -31,10 +31,7 @@ class NovaStateAge:
         self._read_at: float | None = None
 
     def now_ms(self) -> float:
-        """Return the store's time. Raises StoreUnavailable.
-
-        It may read the store, so do not call it inside a view's block.
-        """
+        """Return the store's time, perhaps read from it: not inside a view's block. Raises StoreUnavailable."""
         now = self._clock()
         if self._read_at is None or now - self._read_at >= CLOCK_SECONDS:
             self._lead_ms = self._store.clock_ms() - 1000 * now

@@ -4,12 +4,13 @@
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from oslo_log import log
 
 from rpcapi.daemon.metrics import NOT_READY
 from scheduler_svc.store import paging
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import SERVICE
 from scheduler_svc.store.reports import COMPUTE
 
@@ -17,18 +18,6 @@ LOG = log.getLogger(__name__)
 
 MIN_HOSTS = 3  # minimum for a suspicion; fewer hosts may well fail together
 SILENT_SHARE = 0.5  # share of ``dead_after_ms`` after which all hosts count as silent
-
-
-class ServiceStore(Protocol):
-    partition: str
-
-    def list_state(
-        self, namespace: str, marker: str | None = None, limit: int = 1000
-    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
-        """Return a page of (name, version, document), and the next marker."""
-
-    def clock_ms(self) -> int:
-        """Return the clock of the store's server."""
 
 
 class BusSuspicion:
@@ -41,7 +30,7 @@ class BusSuspicion:
 
     def __init__(
         self,
-        store: ServiceStore,
+        store: Store,
         reports_silent_s: Callable[[], float],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

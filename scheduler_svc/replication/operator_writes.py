@@ -36,7 +36,6 @@ class OperatorWrites:
         self._last: dict[tuple[str, str], OperatorWrite] = {}
 
     def load(self, snapshot: Snapshot) -> None:
-        """Replace all documents by those of a snapshot."""
         self._last.clear()
         for namespace in REPEATED:
             self._put(namespace, snapshot.states.get(namespace, {}), snapshot.position)
@@ -50,10 +49,7 @@ class OperatorWrites:
             self._put(SERVICE, entry.payload, entry.position)
 
     def repeat_forgotten(self, store: Store, position: int) -> None:
-        """Repeat lost writes if the store no longer has ``position``, the replica's last applied position.
-
-        Documents that were written after the loss stay. After StoreUnavailable, call again.
-        """
+        """Repeat lost writes if the store lost ``position``; later ones stay. After StoreUnavailable, call again."""
         if not _has_forgotten(store, position):
             return
         for (namespace, name), write in self._last.items():

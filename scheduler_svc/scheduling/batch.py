@@ -34,10 +34,7 @@ class _Round:
 
 
 class BatchWindow:
-    """Window that collects calls into rounds.
-
-    The first caller of a round waits for the window, then ranks all calls. The other callers wait for the first.
-    """
+    """Window that collects calls into rounds; the first caller of a round waits, then ranks all calls."""
 
     def __init__(self, rank: RankTogether, seconds: float, max_calls: int) -> None:
         """A round closes after ``seconds``, or when it has ``max_calls`` calls."""

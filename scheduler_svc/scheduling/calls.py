@@ -29,11 +29,7 @@ class SelectionCall:
 
 @dataclass(frozen=True, slots=True)
 class ServedCall:
-    """Claims of a served call, in order of its consumers.
-
-    ``epoch`` and ``position`` are the log position of the decision. ``group_hosts`` are the hosts that the affinity
-    group had before the call.
-    """
+    """Claims of a served call, in order of its consumers; ``group_hosts``: hosts of the affinity group before."""
 
     prepared: Sequence[IntentResult]
     epoch: int

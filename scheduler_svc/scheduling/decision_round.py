@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision rounds: calls that are ranked on the same table and claimed in one round trip.
-
-Each call succeeds or fails on its own.
-"""
+"""Decision rounds: calls ranked on the same table and claimed in one round trip. Each succeeds or fails alone."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -29,10 +29,7 @@ _UNAVAILABLE = (partition_filter.REASON, transient.PARTITION_JUST_AWAY)  # reaso
 
 
 class PartitionProspects:
-    """Partitions that could serve all instances of a call, best host first.
-
-    All hosts are ranked together, for comparable scores. Partitions with too few ranked hosts are ranked alone.
-    """
+    """Partitions that could serve a call, best host first: by a common ranking, or their own if it has too few."""
 
     def __init__(
         self,

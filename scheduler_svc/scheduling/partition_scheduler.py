@@ -39,11 +39,7 @@ class SchedulingLimits:
 
 
 class PartitionScheduler:
-    """One worker's decisions in one partition. Thread-safe.
-
-    Calls that arrive while a round is ranked and claimed form the next round. A large call runs alone, so that no other
-    call waits for it.
-    """
+    """One worker's decisions in one partition, by rounds; a large call runs alone. Thread-safe."""
 
     def __init__(
         self,
@@ -94,10 +90,7 @@ class PartitionScheduler:
     def schedule(
         self, policy: SchedulingPolicy, call: SelectionCall, snapshot: RankingSnapshot | None = None
     ) -> ServedCall | errors.NoValidHost:
-        """Select with a first ranking ``snapshot``, like ``select``.
-
-        Return NoValidHost instead of raising it, unless claims of the call may remain.
-        """
+        """Select like ``select``, but return NoValidHost unless claims of the call may remain."""
         pending = self._pending(policy, call, snapshot)
         self._schedule([pending], self._decide_beside_others)
         outcome = self._conclude(pending)
@@ -195,10 +188,7 @@ class PartitionScheduler:
 
 
 def _is_first_choice(result: IntentResult) -> bool:
-    """Return whether no candidate was lost to other claims.
-
-    PASSED means only that a candidate was no longer better.
-    """
+    """Return whether no candidate was lost to other claims. PASSED means only that a candidate was no longer better."""
     return bool(result.verdicts) and set(result.verdicts) <= {Verdict.FITS, Verdict.PASSED}
 
 
@@ -211,10 +201,7 @@ def _count(answer: BatchAnswer) -> None:
 
 
 def _chunks(tries: Sequence[PendingCall]) -> Iterator[list[PendingCall]]:
-    """Split tries into rounds of at most ROUND_SIZE instances.
-
-    A larger try gets a round of its own.
-    """
+    """Split tries into rounds of at most ROUND_SIZE instances. A larger try gets a round of its own."""
     chunk: list[PendingCall] = []
     size = 0
     for call_try in tries:

@@ -22,11 +22,7 @@ class DecidedTry:
 
 
 class PendingCall:
-    """Call with its current try.
-
-    Usage: ``begin_try``, decide, ``take``; repeat until ``outcome`` is set. Raising an outcome that is an error is up
-    to the caller.
-    """
+    """Call with its current try: ``begin_try``, decide, ``take``; repeat until ``outcome`` is set."""
 
     def __init__(
         self,

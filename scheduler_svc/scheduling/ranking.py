@@ -23,8 +23,6 @@ from scheduler_svc.scheduling import failing_hosts
 
 @dataclass(frozen=True, slots=True)
 class SchedulingPolicy:
-    """All configured rules for decisions."""
-
     driver: Driver  # for requests that name no driver; the first of ``drivers``
     eligibility: Sequence[Filter] = ()  # filters for candidates that a caller names
     prefilters: Sequence[Prefilter] = ()
@@ -50,10 +48,7 @@ class SchedulingPolicy:
 
 
 class CurrentPolicy:
-    """Policy in force.
-
-    A reload replaces it as a whole, so each call reads it only once, at its start.
-    """
+    """Policy in force. A reload replaces it as a whole, so each call reads it only once, at its start."""
 
     def __init__(self, policy: SchedulingPolicy) -> None:
         self.policy = policy
@@ -116,10 +111,7 @@ def rank_hosts(
 
 
 def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:
-    """Return the log position of each candidate's sums, if newer than that of its partition.
-
-    A candidate with several providers has the position of the oldest sums.
-    """
+    """Return {candidate: position of its oldest sums}, if newer than that of its partition."""
     providers_by_host = {name: {name} for name in homes}
     for host_allocations in ranking.allocations:
         for name, allocations in host_allocations.items():

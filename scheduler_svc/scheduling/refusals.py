@@ -49,10 +49,7 @@ def with_state_age(error: errors.NoValidHost, request: SchedulingRequest) -> err
 
 
 def count(error: errors.NoValidHost) -> None:
-    """Count a refusal by each reason that rejected a host; an undecided host was not rejected.
-
-    The number of labels is limited, since plugins choose their reasons freely.
-    """
+    """Count a refusal by each rejecting reason; labels are limited, since plugins choose their reasons freely."""
     for reason in error.reasons:
         if reason == NoCandidateReason.UNDECIDED:
             continue

@@ -116,10 +116,7 @@ class ServerGroups:
             raise
 
     def delete_unused(self) -> None:
-        """Delete implicit groups without members that are older than UNUSED_MS.
-
-        A later request that names such a group creates it again.
-        """
+        """Delete implicit groups without members older than UNUSED_MS; a request may create them again."""
         oldest_ms = self._clock() - UNUSED_MS
         for partition in self._partitions:
             for name, document in list(_documents(partition)):

@@ -29,10 +29,7 @@ class UnclaimedRanker:
     def rank(
         self, ctxt: RequestContext, request: SchedulingRequest, count: int, *, rewrites: bool
     ) -> Sequence[Sequence[str]]:
-        """Return the candidates of each of ``count`` instances, best first. Raises NoValidHost.
-
-        With ``rewrites``, prefilters and provider trees apply, as for all Nova requests except rebuilds.
-        """
+        """Return the candidates of each instance, best first; ``rewrites``: with prefilters. Raises NoValidHost."""
         ctxt.check_deadline()
         policy = self._current.policy
         driver = policy.driver_for(request)

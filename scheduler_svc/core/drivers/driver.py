@@ -41,8 +41,6 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class RankRequest:
-    """Call to rank: ``count`` identical instances."""
-
     request: SchedulingRequest
     count: int
     seed: int
@@ -50,11 +48,7 @@ class RankRequest:
 
 @dataclass(frozen=True, slots=True)
 class BatchRanking:
-    """Rankings of the calls of a batch, in order.
-
-    None marks a call that must be decided alone. ``unbatched`` counts, by reason, the calls that the batch did not
-    optimize.
-    """
+    """Rankings of a batch's calls (None: decide alone), and by reason how many calls it did not optimize."""
 
     rankings: Sequence[Ranking | None]
     unbatched: Mapping[str, int] = field(default_factory=dict)
@@ -87,11 +81,7 @@ class Driver(abc.ABC):
         return survey_filters(self.filters, view, request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
-        """Read hosts for several calls; return a function that ranks them without the view.
-
-        The function may be slow. It runs at most once, possibly in another thread. By default, every call is decided
-        alone.
-        """
+        """Return a function that ranks hosts read now: without the view, once, perhaps slowly in another thread."""
         return lambda: BatchRanking([None] * len(requests))
 
     def batches(self, request: SchedulingRequest) -> bool:

@@ -24,10 +24,7 @@ REASON_COUNT = "capacity taken by the rest of this request"
 
 
 class FilterDriver(Driver):
-    """Nova's FilterScheduler on columns.
-
-    With ``draws_alternates``, each instance draws its alternates from equally good hosts.
-    """
+    """Nova's FilterScheduler on columns. ``draws_alternates``: each instance draws them from equally good hosts."""
 
     draws_alternates = False
 
@@ -39,10 +36,7 @@ class FilterDriver(Driver):
         self.reads = union([*(filter_.reads for filter_ in filters), weigher_set.reads])
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Filter and weigh hosts, then assign instances one by one.
-
-        After a lost try, weigh only a random sample.
-        """
+        """Filter and weigh hosts, then assign instances one by one. After a lost try, weigh only a random sample."""
         survivors = pipeline.run(self.filters, view, request)
         if not survivors.count:
             return Ranking((), survivors.hosts, survivors.reasons)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random choices, seeded by the request, and selection of the highest scores with random tie-breaking.
-
-Decisions can be replayed, and workers do not herd onto one host.
-"""
+"""Random choices, seeded by the request for replays, and selection of the highest scores with random tie-breaking."""
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +25,7 @@ class SeededRandom:
         return self._lazy_generator().permutation(rows)
 
     def sample(self, rows: Rows, size: int, bound: int) -> Rows:
-        """Draw ``size`` of ``rows``, which are below ``bound``, and sort them.
-
-        The same seed draws similar samples of similar rows.
-        """
+        """Draw and sort ``size`` of ``rows`` below ``bound``; the same seed draws alike from similar rows."""
         keys = self._lazy_generator().random(bound)[rows]
         return np.sort(rows[np.argpartition(keys, size - 1)[:size]])
 

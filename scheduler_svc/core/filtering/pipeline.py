@@ -75,10 +75,7 @@ class Survivors:
 def build(
     enabled: Iterable[str], options: FilterOptions = DEFAULTS, plugins: Sequence[Filter] = ()
 ) -> Sequence[Filter]:
-    """Return the enabled filters in the pipeline's order, then ``plugins``, then filters with transient reasons.
-
-    ALWAYS_ENABLED cannot be disabled. Raises BadConfiguration for an unknown name.
-    """
+    """Return the enabled filters and ``plugins``, those with transient reasons last. Raises BadConfiguration."""
     available = sorted((*pipeline(options), *plugins), key=_is_transient)
     names = [host_filter.name for host_filter in available]
     selected = ALWAYS_ENABLED.union(enabled)

@@ -34,7 +34,6 @@ def _allowing(view: View, texts: Mapping[str, str], value: str | None) -> Column
 
 
 def projects(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts whose aggregates name no project or the request's project."""
     restricted = view.aggregates.get_or_compute(PROJECTS_NAME, lambda: _projects_by_aggregate(view))
     if not restricted:
         return
@@ -58,7 +57,6 @@ def _projects(metadata: Mapping[str, str]) -> set[str]:
 
 
 def flavor(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts whose aggregates name no flavor or the requested flavor."""
     flavors = view.aggregates.metadata_values(FLAVOR_KEY)
     if flavors:
         passes = view.aggregates.get_or_compute(

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters by host name: named by the request, by hints or by server groups.
-
-The claim verb enforces server group policies without races. These filters only avoid candidates that it would reject.
-"""
+"""Filters by host name: of the request, hints and server groups, whose policies the claim verb enforces."""
 
 from collections.abc import Callable, Iterator, Sequence
 

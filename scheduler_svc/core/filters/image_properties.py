@@ -34,10 +34,7 @@ class RequiredImageProperties:
     address_bits: float  # infinite if the image has more digits than a number may have
 
     def supported_by(self, facts: Mapping[str, Any]) -> bool:
-        """Return whether a host with these facts can run the image.
-
-        Missing version or CPU facts are not checked.
-        """
+        """Return whether a host with these facts can run the image. Missing version or CPU facts are not checked."""
         supported = facts.get("supported_instances") or ()
         return (
             any(set(self.kinds) <= set(entry) for entry in supported)

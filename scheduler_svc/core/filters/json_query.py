@@ -43,10 +43,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
 
 
 class _QueryEvaluator:
-    """Evaluator of query terms for all rows.
-
-    Like Nova, it skips operands that a host does not report.
-    """
+    """Evaluator of query terms for all rows. Like Nova, it skips operands that a host does not report."""
 
     def __init__(self, view: View) -> None:
         self._view = view

@@ -18,10 +18,7 @@ REASON_TREE = "not the requested tree"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Apply ``member_of``, ``forbidden_aggregates`` and ``in_tree`` of the unsuffixed group.
-
-    Any provider of a tree may satisfy ``member_of``.
-    """
+    """Apply the unsuffixed group's aggregates and tree. Any provider of a tree may satisfy ``member_of``."""
     if request.in_tree is not None:
         yield HostPredicate(REASON_TREE, view.trees.containing(request.in_tree))
     if request.member_of:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filter that rejects hosts without NUMA cells: Nova's NUMATopologyFilter.
-
-The tree search selects the cells.
-"""
+"""Filter that rejects hosts without NUMA cells: Nova's NUMATopologyFilter. The tree search selects the cells."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filter that rejects hosts without enough free PCI devices: Nova's PciPassthroughFilter.
-
-The tree search selects the devices.
-"""
+"""Filter by free PCI devices, which the tree search selects: Nova's PciPassthroughFilter."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filter that rejects hosts that cannot serve some request group on its own.
-
-The tree search later checks whether the host can serve all groups together.
-"""
+"""Filter by each request group on its own; the tree search checks whether a host can serve all together."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

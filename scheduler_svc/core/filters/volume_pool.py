@@ -22,10 +22,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
 
 
 def _hosts_with_access(view: View, pool: str) -> Column:
-    """Return the hosts with access to a pool.
-
-    They are listed in the pool's document, else members of its aggregates, else the hosts of its zone.
-    """
+    """Return a pool's hosts: listed in its document, else members of its aggregates, else of its zone."""
     document = view.documents(NAMESPACE).get(pool)
     if document is None:
         return np.zeros(view.size, np.bool_)

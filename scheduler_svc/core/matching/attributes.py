@@ -65,10 +65,7 @@ def lookup(facts: Mapping[str, Any], path: Sequence[str]) -> Any:
 
 
 def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
-    """Return a mask of the rows whose host, node or address is in ``texts``.
-
-    Invalid names match nothing.
-    """
+    """Return a mask of the rows whose host, node or address is in ``texts``. Invalid names match nothing."""
     if ATTRIBUTES[attribute] is TermType.ADDRESS:
         networks = [ipaddress.ip_network(text) for text in texts if _is_valid(ipaddress.ip_address, text)]
         return _any_of([_no_rows(view), *(view.in_network(network) for network in networks)])

@@ -61,10 +61,7 @@ def could_use(providers: ProviderColumns, groups: Sequence[RequestGroup]) -> Col
 
 
 def could_serve_unsuffixed(trees: TreeColumns, group: RequestGroup) -> Column:
-    """Return a mask of the hosts that pass each condition of an unsuffixed group.
-
-    Sufficient only for flat hosts: in a tree, no provider may pass all conditions together.
-    """
+    """Return a mask of the hosts that pass each condition of an unsuffixed group, perhaps by several providers."""
     hosts = trees.hosts
     column = np.ones(hosts.size, np.bool_)
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FilterOptions:
-    """Filter options with Nova's meanings and defaults."""
-
     metrics: tuple[str, ...] = ()  # metrics that hosts must report
     max_io_ops_per_host: int = 8
     max_instances_per_host: int = 50

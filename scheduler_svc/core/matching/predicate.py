@@ -26,8 +26,6 @@ PerHostPredicates = Callable[[View, SchedulingRequest, Column], Iterable[HostPre
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Filter with its configured name."""
-
     name: str
     predicates: Predicates
     reads: Reads = field(default_factory=dict)  #: host state keys that the predicates may read

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types and bounds of the facts, metrics and NUMA cells that built-in filters and weighers read.
-
-Reports are checked before storage: a filter reads all hosts at once, and one bad value would make it fail.
-"""
+"""Types and bounds of reported facts, metrics and NUMA cells: one bad value would make a filter fail."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of the documents of compute nodes that another system reports.
-
-Such a document makes an API-owned provider a host. The writer's package declares the namespace with its schema.
-"""
+"""Keys of the documents of compute nodes that another system reports; each makes an API-owned provider a host."""
 
 NAMESPACE = "compute_node"  # one document per compute node, named like its provider
 SERVICE_HOST = "service_host"

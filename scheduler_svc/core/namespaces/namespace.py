@@ -21,10 +21,7 @@ def object_schema(properties: Schema, required: Sequence[str] = (), *, is_open: 
 
 
 class Namespace:
-    """Namespace of host state documents.
-
-    ``schema`` is a JSON Schema (draft 2020-12). None means that documents are validated elsewhere.
-    """
+    """Namespace of host state; its documents match a JSON Schema (draft 2020-12), or are validated elsewhere."""
 
     def __init__(self, name: str, writer: str, schema: Schema | None = None) -> None:
         """Raise ValueError if the schema is invalid or refers to another file."""

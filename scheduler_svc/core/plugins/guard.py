@@ -30,8 +30,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """Effect of a plugin failure."""
-
     fatal: bool  # a failure refuses the request; otherwise the decision continues without the plugin
     count: Callable[[str, str], None]  # called with the plugin's kind and name, for metrics
 

@@ -15,11 +15,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def filters(points: Sequence[EntryPoint], configuration: object, policy: FailurePolicy) -> list[Filter]:
-    """Load external filters. Columnar filters come first, then per-host filters.
-
-    Factories get ``configuration``; ``policy`` handles failures. Raises BadConfiguration if an entry point cannot be
-    loaded or is not a filter.
-    """
+    """Load external filters, columnar ones first. Raises BadConfiguration if one cannot be loaded or is no filter."""
     loaded = [(point, _load(configuration, point, Filter)) for point in points]
     ordered = sorted(loaded, key=lambda pair: pair[1].per_host is not None)
     return [guard_filter(plugin, _guard(FILTER, point, policy)) for point, plugin in ordered]

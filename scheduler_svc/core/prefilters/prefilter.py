@@ -13,10 +13,7 @@ Rewrite = Callable[[SchedulingRequest, AggregateView], SchedulingRequest]
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """Prefilter under its Nova name. ``rewrite`` returns the same object if nothing changes.
-
-    ``rewrite`` raises NoValidHost or InvalidSpec if no host can match.
-    """
+    """Prefilter under its Nova name. ``rewrite`` returns the same object if nothing changes."""
 
     name: str
     rewrite: Rewrite

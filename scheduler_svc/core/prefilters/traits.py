@@ -75,10 +75,7 @@ def _of_disk_format(request: SchedulingRequest) -> Sequence[str]:
 
 
 def _of_image_properties(request: SchedulingRequest) -> Sequence[str]:
-    """Return the trait of each property value.
-
-    Like Nova, return none if any value lacks a standard trait.
-    """
+    """Return the trait of each property value. Like Nova, return none if any value lacks a standard trait."""
     properties = request.image.get("properties", {})
     traits = [
         f"{prefix}_{str(properties[key]).replace('-', '_').upper()}"

@@ -21,10 +21,7 @@ T = TypeVar("T")
 
 
 class AggregateColumns:
-    """Aggregate documents by name, and a membership bit per row and aggregate.
-
-    If several partitions have a document of an aggregate, members are united and the first partition's metadata wins.
-    """
+    """Aggregate documents by name (the first partition's metadata wins), and a membership bit per row and aggregate."""
 
     __slots__ = ("_answers", "_memberships", "_own", "bits", "documents")
 
@@ -51,7 +48,6 @@ class AggregateColumns:
         return before != after
 
     def own_of(self, provider: str) -> set[str]:
-        """Return the aggregates that a provider's documents name, in all partitions."""
         return set().union(*self._own.get(provider, {}).values())
 
     def replace_own(self, number: int, source: "AggregateColumns") -> None:
@@ -62,10 +58,7 @@ class AggregateColumns:
             self.set_own(number, provider, source.own_of(provider))
 
     def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return ``compute()``, cached until documents or members change.
-
-        The ``key`` of a column must include the number of rows.
-        """
+        """Return ``compute()``, cached until documents or members change. A column's ``key`` includes its size."""
         if key not in self._answers:
             if len(self._answers) >= MAX_CACHED_ANSWERS:
                 self._answers.clear()
@@ -181,10 +174,7 @@ class AggregateView:
         return column
 
     def in_zone(self, zone: str, reported: Callable[[], Column]) -> Column:
-        """Return a mask of the rows in a zone.
-
-        Rows in no aggregate with a zone use ``reported()``.
-        """
+        """Return a mask of the rows in a zone. Rows in no aggregate with a zone use ``reported()``."""
         zones = self.metadata_values(ZONE)
         if not zones:
             return reported()

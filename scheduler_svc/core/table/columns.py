@@ -23,10 +23,7 @@ def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool | np.g
 
 
 class ColumnGroup:
-    """Columns over the same rows.
-
-    ``EMPTY`` has each column's value, and thus its type, in an empty row.
-    """
+    """Columns over the same rows. ``EMPTY`` has each column's value, and thus its type, in an empty row."""
 
     __slots__ = ()
 
@@ -49,7 +46,6 @@ class ColumnGroup:
 
 
 def read_only(column: npt.NDArray[Scalar], size: int) -> npt.NDArray[Scalar]:
-    """Return a read-only view of the first ``size`` elements."""
     part = column[:size]
     part.setflags(write=False)
     return part

@@ -103,10 +103,7 @@ def _number(facts: Facts, path: str) -> float:
 
 
 class FactView:
-    """Host facts as a view reads them.
-
-    Rows outside the mask ``only`` (None: all rows) have no facts.
-    """
+    """Host facts as a view reads them. Rows outside the mask ``only`` (None: all rows) have no facts."""
 
     __slots__ = ("_column", "_only", "_size")
 
@@ -124,10 +121,7 @@ class FactView:
         return self._column.map_rows(self._size, self._only, lambda facts: bool(predicate(facts)), key)
 
     def numbers(self, path: str) -> FloatColumn:
-        """Return the number at a dotted path per row.
-
-        True is 1, False is 0, other values are NaN.
-        """
+        """Return the number at a dotted path per row. True is 1, False is 0, other values are NaN."""
         key = ("number at", path)
         return self._column.map_rows(self._size, self._only, lambda facts: _number(facts, path), key)
 

@@ -43,7 +43,6 @@ class Forest(ProviderRows):
         return not self._descendants
 
     def descendants(self, host: int) -> Sequence[int]:
-        """Return the rows of all providers below a host, in no particular order."""
         return self._descendants.get(host, ())
 
     def rows_below(self, hosts: Column) -> Rows:

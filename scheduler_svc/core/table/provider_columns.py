@@ -38,10 +38,7 @@ class ProviderColumns:
         return np.zeros(self.size, np.float64) if columns is None else read_only(columns.unit_share, self.size)
 
     def available(self, resource_class: str) -> FloatColumn:
-        """Return the free capacity, at least 0.
-
-        An overcommitted provider must not reduce the sum over its tree.
-        """
+        """Return the free capacity, at least 0. An overcommitted provider must not reduce the sum over its tree."""
         return np.maximum(self.free(resource_class), 0.0)
 
     def capacity(self, resource_class: str) -> IntColumn:
@@ -66,10 +63,7 @@ class ProviderColumns:
         return fits & columns.allows_amount(amount)[: self.size] if columns.rules else fits
 
     def can_hold(self, resource_class: str, amount: int) -> Column:
-        """Return a mask of the providers that can give one consumer a total ``amount``.
-
-        The amount is a sum over request groups, so only free capacity and ``max_unit`` limit it.
-        """
+        """Return a mask of the providers with ``amount`` for one consumer, as the sum of several request groups."""
         columns = self.resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.bool_)

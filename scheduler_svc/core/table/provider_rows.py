@@ -15,10 +15,7 @@ NOT_API = -1  # ``changed_ms`` of an agent's provider
 
 
 class ApiColumns:
-    """Name and time of last change of API-owned rows.
-
-    The name defaults to the provider's id. Agents' rows have the time NOT_API.
-    """
+    """Name (default: id) and time of last change of API-owned rows; agents' rows have NOT_API."""
 
     __slots__ = ("_names", "changed_ms")
 
@@ -55,10 +52,7 @@ class ApiColumns:
 
 
 class ProviderRows(ColumnGroup):
-    """Inventories, usage, traits and name of each provider. ``present`` is False once the provider is deleted.
-
-    Inventories and usage have a log position each, because log entries change them separately.
-    """
+    """Inventories, usage (each with a log position), traits and name of providers; ``present`` until deleted."""
 
     EMPTY: ClassVar = {
         "present": np.False_,

@@ -94,10 +94,7 @@ class StateColumns:
         return next((spelling for spelling in texts if spelling.lower() == folded), text)
 
     def match_compute_node(self, name: str) -> Column | None:
-        """Return a mask of the rows of a compute node, or of all of a service host, by its names in Nova.
-
-        ``name`` is a service host in any case, a node, or "host/node"; None if unknown.
-        """
+        """Return a mask of the rows of a service host in any case, node or "host/node"; None if unknown."""
         if names.is_api_provider(name):
             return None  # the table finds a row by its own name
         try:

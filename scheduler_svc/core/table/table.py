@@ -38,10 +38,7 @@ class HostCounts(NamedTuple):
 
 
 class HostTable(HostRows):
-    """Rows of all partitions, filled from snapshots and logs. Documents keep only the keys in ``reads``.
-
-    Values are absolute and have log positions, so repeated or late entries change nothing.
-    """
+    """Rows of all partitions. Values are absolute and have log positions: repeated or late entries change nothing."""
 
     def __init__(
         self,
@@ -136,10 +133,7 @@ class HostTable(HostRows):
 
     @contextlib.contextmanager
     def planning(self, number: int = 0) -> Iterator[Callable[[str, Allocations], None]]:
-        """Context manager that yields ``take(host, allocations)``, which plans a claim until the block ends.
-
-        A planned claim uses capacity of root providers and counts as a build. It locks the table like ``reading``.
-        """
+        """Yield ``take(host, allocations)``, which plans a claim until the block ends. Locks like ``reading``."""
         former: dict[tuple[str, int], int] = {}
         builds: list[int] = []
         with self._lock:

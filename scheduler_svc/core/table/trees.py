@@ -106,10 +106,7 @@ class TreeColumns:
         return self._table.partitions[int(self._table.partition[row])].forest
 
     def containing(self, name: str, *, sharing: bool = False) -> Column:
-        """Return a mask of the hosts whose tree contains a provider.
-
-        With ``sharing``, the provider's tree also serves the hosts that it shares with.
-        """
+        """Return a mask of the hosts whose tree contains a provider or, with ``sharing``, shares its tree."""
         column = np.zeros(self.hosts.size, np.bool_)
         for part in self._table.partitions:
             row = part.rows.get(name)
@@ -130,10 +127,7 @@ class TreeColumns:
         return any(table[resource_class].rules for table in tables if resource_class in table)
 
     def served_by(self, row: int) -> Column:
-        """Return a mask of the hosts with a tree member in an aggregate of ``row``.
-
-        For decisions, only compute hosts are served.
-        """
+        """Return a mask of the (for decisions, compute) hosts with a tree member in an aggregate of ``row``."""
         forests = [part.forest for part in self._table.partitions]
         key = ("served", row, *(forest.version for forest in forests))
         names, number = self._aggregates.of_row(row), int(self._table.partition[row])
@@ -152,10 +146,7 @@ class TreeColumns:
         return column
 
     def any(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
-        """Return a mask of the hosts with a provider that satisfies ``test``.
-
-        The provider may be in the host's tree or share with it.
-        """
+        """Return a mask of the hosts with a provider, own or sharing, that satisfies ``test``."""
         own = test(self.hosts, *args, **kwargs)
         return own if self.are_flat else own | self._any_other(own, test, *args, **kwargs)
 

@@ -98,10 +98,7 @@ class View:
         return self._table.partitions[number].rows.get(name)
 
     def match_names(self, names: Iterable[str]) -> Column:
-        """Return a mask of the named nodes and of all nodes of the named service hosts. Ignores invalid names.
-
-        Compute nodes that an external system reports also match by its names and by "host/node".
-        """
+        """Return a mask of nodes, service hosts' nodes and compute nodes of these names. Ignores invalid names."""
         column = np.zeros(self.size, np.bool_)
         for name in names:
             for part in self._table.partitions:

@@ -18,10 +18,7 @@ LOG = log.getLogger(__name__)
 
 
 class DocumentPublisher:
-    """Sole writer of one namespace, which keeps its documents equal to the bridge's data.
-
-    ``keep_lease`` is called before each write and raises if this process may no longer write.
-    """
+    """Sole writer of one namespace. ``keep_lease`` raises before a write if this process may no longer write."""
 
     def __init__(self, store: HostStateStore, namespace: Namespace, keep_lease: Callable[[], None]) -> None:
         self._store = store

@@ -10,10 +10,7 @@ from scheduler_svc.core.table.view import View
 
 @dataclass(frozen=True, slots=True)
 class NovaHost:
-    """Compute node with its row and name in the table, and its names in Nova.
-
-    ``zone`` is the zone of its aggregates, if any.
-    """
+    """Compute node: row and name in the table, names in Nova, and the zone of its aggregates, if any."""
 
     row: int
     name: str

@@ -94,10 +94,7 @@ class NovaFields:
 
 
 def read(primitive: Any, name: str, major: int = 1) -> NovaFields:
-    """Return the fields of an object with this name and major version.
-
-    Raises MalformedObject and IncompatibleObject.
-    """
+    """Return the fields of an object of this name and version. Raises MalformedObject, IncompatibleObject."""
     is_object = isinstance(primitive, dict)
     actual_name = primitive.get(f"{PREFIX}.name") if is_object else primitive
     if not is_object or actual_name != name:

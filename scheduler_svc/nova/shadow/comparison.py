@@ -27,8 +27,6 @@ AGREEMENTS = frozenset({ShadowOutcome.SAME, ShadowOutcome.EQUAL, ShadowOutcome.R
 
 @dataclass(frozen=True, slots=True)
 class ShadowComparison:
-    """Comparison of one instance's hosts."""
-
     consumer: str
     outcome: ShadowOutcome
     nova_host: str  # '' if Nova refused

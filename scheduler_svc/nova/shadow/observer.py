@@ -58,10 +58,7 @@ class NovaObserver:
             return len(self._pending) < MAX_PENDING
 
     def expect(self, decision: ShadowDecision) -> None:
-        """Queue a decision for comparison with Nova's. Raises StoreUnavailable.
-
-        Skips a decision made after Nova's claims: it counted them as other servers' usage, so it cannot be compared.
-        """
+        """Queue a decision, unless Nova's claims, which it then counted, came first. Raises StoreUnavailable."""
         earlier = self._allocated.read(decision.consumers)
         for names in earlier.values():
             if set(names) - self._allocated.on_service_hosts(names, decision.ignored):

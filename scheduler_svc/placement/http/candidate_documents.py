@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON of allocation candidates, in the form of each microversion.
-
-An answer may have tens of thousands of providers that differ in a few numbers, so it is joined from text pieces.
-"""
+"""JSON of allocation candidates of each microversion, joined from text pieces: answers have thousands of providers."""
 
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -125,10 +122,7 @@ class CandidateDocuments:
         *,
         is_limited: bool,
     ) -> bytes:
-        """Return the document that answers a query. Raises Problem 503 after the deadline.
-
-        With ``is_limited``, the document may have only the candidates written in time, with all summaries.
-        """
+        """Return the answer; with ``is_limited``, perhaps only the candidates in time. Raises Problem 503."""
         requests: list[str] = []
         summaries: list[bytes] = []
         classes = total_amounts(request)

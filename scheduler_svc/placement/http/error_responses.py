@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error responses: JSON, or HTML or text for clients that do not accept JSON.
-
-JSON follows https://specs.openstack.org/openstack/api-wg/guidelines/errors.html
-"""
+"""Error responses: JSON (https://specs.openstack.org/openstack/api-wg/guidelines/errors.html), HTML or text."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -103,10 +103,7 @@ class _Answer:
 
 
 class _RecordedBody(list[bytes]):
-    """Chunks of a response's body.
-
-    The server calls ``close`` after sending, so clients do not wait for ``on_close``.
-    """
+    """Chunks of a body. The server calls ``close`` after sending, so clients do not wait for ``on_close``."""
 
     def __init__(self, chunks: Iterable[bytes], on_close: Callable[[], None]) -> None:
         super().__init__(chunks)
@@ -123,10 +120,7 @@ def _read(chunks: Iterable[bytes]) -> list[bytes]:
 
 
 def _refuse(environ: dict[str, Any], answer: _Answer, status: int, exchange: Exchange) -> list[bytes]:
-    """Replace the response by the API's error of that status; return its body.
-
-    Keeps all headers that do not describe the content.
-    """
+    """Replace all of a response but headers that describe no content by the API's error; return the body."""
     others = {name.lower(): text for name, text in answer.headers if not name.lower().startswith("content-")}
     detail = "" if status in webob.exc.status_map else f"The request was refused with status {status}."
     problem = Problem(status if not detail else 500, detail)
@@ -143,10 +137,7 @@ def _refuse(environ: dict[str, Any], answer: _Answer, status: int, exchange: Exc
 
 
 def _record(environ: dict[str, Any], exchange: Exchange, status: int, length: int, seconds: float) -> None:
-    """Count and log a request.
-
-    Headers may be secret, so only the caller's request id is logged.
-    """
+    """Count and log a request. Headers may be secret, so only the caller's request id is logged."""
     method = environ["REQUEST_METHOD"] if environ["REQUEST_METHOD"] in METHODS else OTHER_METHOD
     metrics.HTTP_REQUESTS.labels(method, exchange.route, str(status)).inc()
     metrics.HTTP_SECONDS.labels(method, exchange.route).observe(seconds)

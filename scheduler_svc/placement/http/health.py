@@ -6,9 +6,6 @@ from scheduler_svc.placement.http.model import PlacementModel
 
 
 def show(model: PlacementModel, _request: Request) -> Response:
-    """Return 200 if the store answers and all acknowledged writes are loaded.
-
-    Raises Unavailable otherwise, which becomes 503.
-    """
+    """Return 200 if all acknowledged writes are loaded. Raises Unavailable, which becomes 503."""
     model.freshness.require()
     return json_response({"status": "ready"})

@@ -101,10 +101,7 @@ def parse_inventories(uuid: str, raw: Mapping[str, Any], request: Request) -> di
 
 
 def _parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
-    """Parse an inventory. Raises Problem 400 if it is unusable.
-
-    Before microversion 1.26 a fully reserved inventory is unusable too.
-    """
+    """Parse an inventory. Raises Problem 400 if it is unusable, before 1.26 also if it is fully reserved."""
     inventory = Inventory.from_valid(raw)
     free = inventory.total - inventory.reserved
     if inventory.allocation_ratio < 0:

@@ -14,10 +14,7 @@ from scheduler_svc.store.interface import Store
 
 @dataclass(frozen=True, slots=True)
 class PlacementModel:
-    """Providers of one partition, and their allocations.
-
-    ``unknown_owner`` is (project, user) of consumers from microversions before 1.8, whose requests name neither.
-    """
+    """Model of one partition. ``unknown_owner``: (project, user) of consumers from microversions before 1.8."""
 
     store: Store
     freshness: Freshness

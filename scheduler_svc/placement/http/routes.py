@@ -60,10 +60,7 @@ class ApiRoute(NamedTuple):
 
 
 class Match(NamedTuple):
-    """Routes of a path by method, and the path's variable parts.
-
-    A method has a route per range of microversions.
-    """
+    """Routes of a path by method, and the path's variable parts. A method has a route per range of microversions."""
 
     methods: Mapping[str, list[ApiRoute]]
     variables: tuple[str, ...]
@@ -74,10 +71,7 @@ class Match(NamedTuple):
 
 
 class Router:
-    """Finder of routes by path.
-
-    Fixed and variable parts of a path alternate, so their number and the fixed parts identify a route.
-    """
+    """Finder of routes by path: fixed and variable parts alternate, so number and fixed parts identify a route."""
 
     def __init__(self, routes: Iterable[ApiRoute]) -> None:
         self._paths: dict[tuple[int, tuple[str, ...]], dict[str, list[ApiRoute]]] = {}

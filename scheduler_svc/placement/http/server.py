@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP server of one process, with all errors in the API's format.
-
-Any other WSGI server can serve the application too.
-"""
+"""HTTP server of one process with all errors in the API's format. Any WSGI server can serve the application."""
 
 import functools
 

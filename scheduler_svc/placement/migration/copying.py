@@ -159,10 +159,7 @@ TEMPORARY = "renamed-"  # of provider names during an exchange
 
 
 def temporary_records(source: PlacementDump, target: PlacementDump) -> list[ImportProvider]:
-    """Return the target's providers that must give up their names to others, with temporary names.
-
-    Each of them gets its new name later in the copy. Renamed providers form cycles, or chains that end at a free name.
-    """
+    """Return the target's providers that must give up their names to others, with temporary names."""
     holders = {record.name: uuid for uuid, record in target.providers.items()}
     former = {uuid: target.providers[uuid].name for uuid in source.providers if uuid in target.providers}
     names = {

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of another Placement over HTTP.
-
-Each record is consistent, but the records are of different times.
-"""
+"""Reader of another Placement over HTTP. Each record is consistent, but the records are of different times."""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -68,10 +65,7 @@ class HttpReader:
         return providers, unread, holders
 
     def _provider(self, entry: Mapping[str, Any]) -> tuple[ImportProvider | None, frozenset[str]] | None:
-        """Return (provider, its consumers), or None if it was deleted.
-
-        The provider is None if it changed during every read.
-        """
+        """Return (provider, or None if it changed during every read; consumers), or None if it was deleted."""
         consumers: frozenset[str] = frozenset()
         for _ in range(READS):
             path = f"/resource_providers/{entry['uuid']}"

@@ -20,10 +20,7 @@ NO_PROVIDER = names.api_provider("none")
 
 
 class StoreReader:
-    """Reader of a partition. Each record is consistent, but the records are of different times.
-
-    With ``overwrite`` no record is protected from imports.
-    """
+    """Reader of a partition: consistent records of different times; with ``overwrite``, none is protected."""
 
     def __init__(self, store: Store, *, overwrite: bool = False) -> None:
         self._store = store
@@ -43,7 +40,6 @@ class StoreReader:
         return PlacementDump(providers, consumers, custom, protected=unchangeable, generation_base=base, time_unit_ms=1)
 
     def reported_names(self) -> set[str]:
-        """Return the names of agents' providers."""
         documents = self._store.snapshot().providers
         return {name for name, document in documents.items() if not is_api_owned(document)}
 
@@ -68,10 +64,7 @@ class StoreReader:
 
 
 def _names_in_use(providers: Iterable[ImportProvider]) -> dict[tuple[CustomNameKind, str], int]:
-    """Return {(kind, custom name): change time in ms} of the names that providers have.
-
-    Such a name exists even if no client created it.
-    """
+    """Return {(kind, name): change time in ms} of providers' custom names, which exist even if uncreated."""
     names_in_use = {}
     for record in providers:
         for kind, parts in ((CustomNameKind.TRAIT, record.traits), (CustomNameKind.RESOURCE_CLASS, record.inventories)):

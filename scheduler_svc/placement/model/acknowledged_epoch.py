@@ -15,11 +15,7 @@ _ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # its gene
 
 
 def record_first(store: Store, partition: str, epoch: int) -> None:
-    """Record the epoch in which the API is first served, unless there is a record.
-
-    In a later epoch than the store's first it records NEVER: the store may have forgotten an earlier record. Raises
-    StoreUnavailable.
-    """
+    """Record the epoch in which the API is first served: NEVER after the store's first. Raises StoreUnavailable."""
     if not store.find_state(NAMESPACE, partition)[0]:
         is_first_epoch = store.read_generations([_ABSENT])[_ABSENT] == 0
         try:

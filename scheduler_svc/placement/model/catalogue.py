@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of traits and resource classes: standard names, and custom names of this deployment.
-
-A custom name exists if a client created it or a provider has it, because agents report names without creating them.
-"""
+"""Names of traits and resource classes: standard ones, and custom ones that clients created or providers have."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -48,8 +45,6 @@ def standard_first(resource_classes: Iterable[str]) -> list[str]:
 
 
 class Catalogue:
-    """Catalogue of trait and resource class names, which finds, creates and deletes them."""
-
     def __init__(self, store: Store, directory: ProviderDirectory, freshness: Freshness) -> None:
         self._store = store
         self._directory = directory
@@ -62,14 +57,10 @@ class Catalogue:
         return [*kind.standard, *sorted(custom.difference(kind.standard))]
 
     def names_in_use(self, kind: NameKind) -> set[str]:
-        """Return the names that providers have."""
         return self._directory.names_in_use(kind.in_use)
 
     def find(self, kind: NameKind, name: str) -> int | None:
-        """Return a name's creation time in ms, None for an unknown name.
-
-        The time is now if none is recorded.
-        """
+        """Return a name's creation time in ms, None for an unknown name. The time is now if none is recorded."""
         document = self._document(kind, name)
         if document is not None and "changed_ms" in document:
             return int(document["changed_ms"])
@@ -95,10 +86,7 @@ class Catalogue:
         return True
 
     def delete(self, kind: NameKind, name: str) -> bool:
-        """Delete a custom name; return False if a provider has it.
-
-        Raises StoreUnavailable if providers change during every attempt.
-        """
+        """Delete a custom name; return False if a provider has it. Raises StoreUnavailable after many changes."""
         for _ in range(MAX_LOOKS):
             position = self._freshness.require()
             if name in self.names_in_use(kind):

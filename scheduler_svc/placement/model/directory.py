@@ -4,11 +4,9 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from oslo_utils import uuidutils
-
 from rpcapi.resources import names
 from rpcapi.resources.groups import RequestGroup
-from rpcapi.validation.instances import canonical_uuid
+from rpcapi.validation.instances import canonical_uuid, is_uuid
 from scheduler_svc.core.matching.group_columns import can_serve_alone
 from scheduler_svc.core.provider_uuids import AgentIdentities, uuid_of
 from scheduler_svc.core.table.providers import PartitionProviders, ProviderRow
@@ -19,8 +17,6 @@ from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.providers import ProviderStore
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.validation import MAX_PAGE
-
-UUID_LENGTH = 36  # with dashes
 
 
 class ProviderDirectory:
@@ -35,7 +31,7 @@ class ProviderDirectory:
 
     def id_of(self, uuid: str) -> str | None:
         """Return the provider id of a UUID, None if malformed. Until learned, agents' providers look API-owned."""
-        return self._id_of(uuid) if _is_uuid(uuid) else None
+        return self._id_of(uuid) if is_uuid(uuid.lower()) else None
 
     def learn_agents(self) -> None:
         self._freshness.require()
@@ -45,7 +41,7 @@ class ProviderDirectory:
         return self.find_each([uuid]).get(uuid)
 
     def find_each(self, uuids: Iterable[str]) -> dict[str, ProviderState]:
-        uuids = {uuid for uuid in uuids if _is_uuid(uuid)}
+        uuids = {uuid for uuid in uuids if is_uuid(uuid.lower())}
         providers = self._read_each(uuids)
         unknown = {uuid for uuid in uuids - providers.keys() if self._agents.find(canonical_uuid(uuid)) is None}
         if unknown:
@@ -102,7 +98,3 @@ class ProviderDirectory:
         pages = paging.batches(list(ids), MAX_PAGE)
         states = (state for page in pages for state in self._store.read_providers(page).values())
         return {ids[state.id]: state for state in states}
-
-
-def _is_uuid(text: str) -> bool:
-    return len(text) == UUID_LENGTH and bool(uuidutils.is_uuid_like(text))

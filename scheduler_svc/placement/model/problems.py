@@ -51,10 +51,7 @@ def no_provider(uuid: str) -> Problem:
 
 
 def owned_by_agent(uuid: str) -> Problem:
-    """Return the problem of a change that only the provider's agent may make.
-
-    The code makes clients retry with refreshed data.
-    """
+    """Return the problem of a change that only an agent may make; its code makes clients read again."""
     return conflict(
         f"Resource provider {uuid} is reported by a compute agent, and only the agent may change this.",
         CONCURRENT_UPDATE,
@@ -68,10 +65,7 @@ def check_generation(provider: ProviderState, sent: int, stale: str) -> None:
 
 
 def refused_change(refusal: Refusal, uuid: str, stale: str = STALE) -> Problem:
-    """Return the problem of a refusal that any change can get.
-
-    ``stale`` is the message for an outdated generation. Raises ValueError for other refusals.
-    """
+    """Return the problem of a refusal that any change can get. Raises ValueError for other refusals."""
     match refusal.kind:
         case RefusalKind.PROVIDER:
             return no_provider(uuid)

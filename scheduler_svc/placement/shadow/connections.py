@@ -14,10 +14,7 @@ ContextSource = Callable[[], ssl.SSLContext]
 
 
 class _NotSent(ProtocolError):
-    """Raised when a connection breaks before the request's header is written.
-
-    No server has executed the request.
-    """
+    """Raised when a connection breaks before the request's header is written. No server has executed the request."""
 
 
 class _HeaderWriter:

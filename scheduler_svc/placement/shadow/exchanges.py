@@ -27,10 +27,7 @@ _NOT_FORWARDED = frozenset(
 
 
 def end_to_end(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the headers that a proxy forwards: neither hop-by-hop headers, nor headers named in Connection.
-
-    https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
-    """
+    """Return the headers that are not hop by hop (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1)."""
     headers = list(headers)
     named = {
         option.strip().lower() for name, text in headers if name.lower() == "connection" for option in text.split(",")

@@ -58,10 +58,7 @@ def _request(environ: dict[str, Any]) -> SentRequest:
 
 
 def _target(environ: dict[str, Any]) -> str:
-    """Return the path and query string in the client's percent-encoding, if the server keeps it.
-
-    WSGI's own path is decoded: %2F becomes a slash or, with cheroot, %252F becomes %2F.
-    """
+    """Return the path and query in the client's percent-encoding, which WSGI's decoded path may have lost."""
     raw: str = environ.get("REQUEST_URI", "")
     if raw.startswith("/"):
         return urllib.parse.quote(raw.encode("latin-1"), safe=string.punctuation)

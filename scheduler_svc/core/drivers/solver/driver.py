@@ -31,10 +31,7 @@ class SolverLimits:
 
 
 class SolverDriver(FilterDriver):
-    """Driver that serves as many calls of a batch as possible, packed or spread.
-
-    FilterDriver ranks a call that is alone, because the identical instances of one call need no solver.
-    """
+    """Driver that serves as many calls of a batch as possible. FilterDriver ranks a call that is alone."""
 
     def __init__(self, filter_driver: FilterDriver, limits: SolverLimits) -> None:
         """Adopt the filters and weighers. Packing makes the multipliers of capacity weighers negative."""

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion between placement problems and mixed integer programs.
-
-A column counts the served calls of one kind and size, or the placements of one kind on one host.
-"""
+"""Mixed integer program of a placement problem: columns count served calls by size, and placements by host."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

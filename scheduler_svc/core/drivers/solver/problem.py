@@ -11,10 +11,7 @@ from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 
 @dataclass(frozen=True, slots=True)
 class CallKind:
-    """Calls with the same request, whose placements are interchangeable.
-
-    A placement is one instance, or all instances of a call that must share a host.
-    """
+    """Calls with the same request. A placement is one instance, or all instances of a call that must share a host."""
 
     amounts: IntColumn  # amounts of a placement, in the problem's order of classes
     hosts: IntColumn  # indexes of the problem's hosts, best first

@@ -14,8 +14,6 @@ GAP = 0.01  # relative gap to the proven bound at which the second stage stops
 
 @dataclass(frozen=True, slots=True)
 class SolveResult:
-    """Best solution found."""
-
     solution: PlacementSolution
     greedy_calls: int  # calls served by the greedy placement
     seconds: float

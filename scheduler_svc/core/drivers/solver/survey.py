@@ -155,10 +155,7 @@ def _pick(
 
 
 def _share(view: View, call_group: IdenticalCalls, rows: Rows) -> float:
-    """Return the mean share of a host that a placement uses.
-
-    It is the weight of a placement if no weigher changes with placements.
-    """
+    """Return the mean share of a host that a placement uses: its weight if no weigher changes."""
     shares = [
         np.mean(amount / np.maximum(1, view.hosts.capacity(name)[rows])) for name, amount in call_group.amounts.items()
     ]
@@ -187,10 +184,7 @@ def _kind(pick: HostPick, classes: Sequence[str], free: np.ndarray, hosts: Rows)
 
 
 def _rules(picks: Sequence[HostPick], names: Sequence[str]) -> Sequence[GroupRule]:
-    """Return a rule per server group.
-
-    Affinity groups need none: each of their calls is a kind of its own.
-    """
+    """Return a rule per server group. Affinity groups need none: each of their calls is a kind of its own."""
     kinds: dict[str, list[int]] = {}
     for number, pick in enumerate(picks):
         group = pick.call_group.request.group

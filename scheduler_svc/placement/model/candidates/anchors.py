@@ -57,10 +57,7 @@ def total_amounts(request: TreeRequest) -> Mapping[str, int]:
 
 
 def _could_serve(trees: TreeColumns, request: TreeRequest) -> Column:
-    """Return a mask of roots whose trees could serve each group separately.
-
-    The roots also meet the requirements on roots.
-    """
+    """Return a mask of roots that qualify, and whose trees could serve each group separately."""
     column = trees.hosts.has_all(request.root_required) & trees.hosts.has_none(request.root_forbidden)
     counts: dict[str, tuple[RequestGroup, int]] = {}
     for group in request.groups:

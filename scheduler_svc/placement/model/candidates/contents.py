@@ -79,10 +79,7 @@ class ProviderContents:
 def read_trees(
     table: HostTable, names: Sequence[str], deadline: Deadline
 ) -> tuple[list[ProviderContents], list[ProviderContents]]:
-    """Return the named roots and the providers below them, if they still exist.
-
-    Raises Problem 503 at the deadline.
-    """
+    """Return the named roots and the providers below them, if they still exist. Raises Problem 503 at the deadline."""
     roots: list[ProviderContents] = []
     below: list[ProviderContents] = []
     for batch in paging.batches(names, MAX_ROOTS):

@@ -21,8 +21,6 @@ READ_TREES = 32  # trees per read, so that updates of the table do not wait long
 
 
 class SearchLimits(NamedTuple):
-    """Maximum number of candidates per query, and its time limit."""
-
     max_candidates: int = 100_000
     timeout_s: float = 10.0
 
