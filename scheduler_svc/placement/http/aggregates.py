@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 
 from rpcapi.validation.instances import canonical_uuid
+from scheduler_svc.placement.http import schemas
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.schemas import providers as schemas
 from scheduler_svc.placement.model.problems import STALE, check_generation
 from scheduler_svc.store.providers.changes import ProviderState, SetAggregates
 

@@ -8,12 +8,11 @@ from dataclasses import replace
 from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
 from rpcapi.validation.instances import canonical_uuid, is_uuid_like
-from scheduler_svc.placement.http import query_parameters
+from scheduler_svc.placement.http import query_parameters, schemas
 from scheduler_svc.placement.http.candidate_documents import TREES_SINCE
 from scheduler_svc.placement.http.messages import Request, Response, now_ms
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.query_parameters import FORBIDDEN_TRAITS_SINCE, INVALID
-from scheduler_svc.placement.http.schemas import allocation_candidates as schemas
 from scheduler_svc.placement.model.candidates.request import CandidateList, CandidateRequest
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
 from scheduler_svc.placement.model.problems import BAD_PARAMETER, MISSING_PARAMETER, bad_request

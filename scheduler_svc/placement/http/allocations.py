@@ -7,10 +7,10 @@ from typing import Any
 from rpcapi.validation.instances import canonical_uuid, is_uuid_like
 from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.records import Claim
+from scheduler_svc.placement.http import schemas
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.schemas import allocations as schemas
-from scheduler_svc.placement.http.schemas.validators import of_version
+from scheduler_svc.placement.http.schemas import of_version
 from scheduler_svc.placement.model.problems import bad_request, not_found
 from scheduler_svc.store.allocations import ANY, AllocationChange
 
@@ -43,7 +43,7 @@ def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
     """Replace a consumer's allocations, which may be empty since 1.28."""
     if not is_uuid_like(consumer):
         raise bad_request(f"Malformed consumer_uuid: {consumer:.100}")
-    body = request.json(of_version(schemas.REPLACE, request.version))
+    body = request.json(of_version(schemas.ALLOCATIONS, request.version))
     if request.version <= LIST_UNTIL:
         listed = body["allocations"]
         body["allocations"] = {
@@ -55,7 +55,7 @@ def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
 
 def replace_many(model: PlacementModel, request: Request) -> Response:
     """Replace the allocations of all consumers or none."""
-    body = request.json(of_version(schemas.REPLACE_MANY, request.version))
+    body = request.json(of_version(schemas.ALLOCATIONS_OF_MANY, request.version))
     model.consumers.replace(consumer_requests(body, request, model))
     return Response(204)
 

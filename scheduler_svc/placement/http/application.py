@@ -21,7 +21,7 @@ from scheduler_svc.placement.http.messages import (
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.http.routes import ROUTES, ApiRoute, Router
-from scheduler_svc.placement.http.schemas.validators import of_version
+from scheduler_svc.placement.http.schemas import of_version
 from scheduler_svc.placement.model.problems import Problem, bad_request, not_found
 
 LOG = log.getLogger(__name__)

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from rpcapi.resources.inventory import Inventory
+from scheduler_svc.placement.http import schemas
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.schemas import inventories as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, standard_first
 from scheduler_svc.placement.model.problems import (
     CONCURRENT_UPDATE,
@@ -47,7 +47,7 @@ def show(model: PlacementModel, _request: Request, uuid: str, resource_class: st
 def create(model: PlacementModel, request: Request, uuid: str) -> Response:
     """Add an inventory. Like Placement, ignore a generation in the body."""
     provider = model.directory.get(uuid)
-    body = request.json(schemas.CREATE)
+    body = request.json(schemas.NEW_INVENTORY)
     resource_class = body["resource_class"]
     failure = f"Unable to create inventory for resource provider {uuid}"
     model.catalogue.check(RESOURCE_CLASSES, [resource_class], f"{failure}: ")
@@ -59,7 +59,7 @@ def create(model: PlacementModel, request: Request, uuid: str) -> Response:
 
 def update(model: PlacementModel, request: Request, uuid: str, resource_class: str) -> Response:
     provider = model.directory.get(uuid)
-    body = request.json(schemas.UPDATE)
+    body = request.json(schemas.INVENTORY)
     generation = body["resource_provider_generation"]
     check_generation(provider, generation, STALE)
     failure = f"Unable to update inventory for resource provider {uuid}"
@@ -72,7 +72,7 @@ def update(model: PlacementModel, request: Request, uuid: str, resource_class: s
 
 def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
     provider = model.directory.get(uuid)
-    body = request.json(schemas.REPLACE)
+    body = request.json(schemas.INVENTORIES)
     generation = body["resource_provider_generation"]
     check_generation(provider, generation, STALE)
     model.catalogue.check(RESOURCE_CLASSES, body["inventories"], f"Unknown resource class in inventory for {uuid}: ")

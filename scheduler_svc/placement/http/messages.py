@@ -13,7 +13,7 @@ import orjson
 import webob.acceptparse
 
 from rpcapi.daemon.http_requests import BodyTooLarge
-from scheduler_svc.placement.http.schemas.validators import Validator
+from scheduler_svc.placement.http.schemas import Validator
 from scheduler_svc.placement.model.problems import DUPLICATE_PARAMETER, Problem, bad_request
 
 JSON = "application/json"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handlers of a resource provider's traits."""
 
+from scheduler_svc.placement.http import schemas
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import TRAITS
 from scheduler_svc.placement.model.problems import STALE, check_generation
 from scheduler_svc.store.providers.changes import ProviderState, SetTraits

@@ -12,10 +12,9 @@ import orjson
 from rpcapi.resources import names
 from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.table.providers import ProviderRow
-from scheduler_svc.placement.http import query_parameters
+from scheduler_svc.placement.http import query_parameters, schemas
 from scheduler_svc.placement.http.messages import Request, Response, now_ms
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.schemas import providers as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
 from scheduler_svc.placement.model.problems import (
     DUPLICATE_NAME,
@@ -53,7 +52,7 @@ def show(model: PlacementModel, request: Request, uuid: str) -> Response:
 
 def create(model: PlacementModel, request: Request) -> Response:
     """Create a provider; the client may choose its UUID."""
-    body = request.json(schemas.CREATE_1_14 if request.version >= TREES_SINCE else schemas.CREATE)
+    body = request.json(schemas.NEW_PROVIDER_1_14 if request.version >= TREES_SINCE else schemas.NEW_PROVIDER)
     uuid = str(uuids.UUID(body["uuid"])) if body.get("uuid") else str(uuids.uuid4())
     name, parent = body["name"], body.get("parent_provider_uuid")
     failure = f'Unable to create resource provider "{name}", {uuid}: '
@@ -72,7 +71,7 @@ def create(model: PlacementModel, request: Request) -> Response:
 def update(model: PlacementModel, request: Request, uuid: str) -> Response:
     """Rename a provider or set its parent; since 1.37 also change or remove its parent."""
     provider = model.directory.get(uuid)
-    body = request.json(schemas.UPDATE_1_14 if request.version >= TREES_SINCE else schemas.UPDATE)
+    body = request.json(schemas.PROVIDER_1_14 if request.version >= TREES_SINCE else schemas.PROVIDER)
     failure = f"Unable to save resource provider {uuid}: "
     parent: Any = UNCHANGED
     if "parent_provider_uuid" in body:

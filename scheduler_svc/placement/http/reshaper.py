@@ -2,12 +2,12 @@
 """Handler of the reshaper, which moves inventories with their allocations to different providers, all or none."""
 
 from rpcapi.resources.inventory import Inventory
+from scheduler_svc.placement.http import schemas
 from scheduler_svc.placement.http.allocations import consumer_requests
 from scheduler_svc.placement.http.inventories import parse_inventories
 from scheduler_svc.placement.http.messages import Request, Response
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.schemas import reshaper as schemas
-from scheduler_svc.placement.http.schemas.validators import of_version
+from scheduler_svc.placement.http.schemas import of_version
 from scheduler_svc.placement.model import reshaping
 
 

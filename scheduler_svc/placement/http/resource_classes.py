@@ -3,9 +3,9 @@
 
 from typing import Any
 
+from scheduler_svc.placement.http import schemas
 from scheduler_svc.placement.http.messages import Request, Response, json_response, validate
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES
 from scheduler_svc.placement.model.problems import bad_request, conflict
 

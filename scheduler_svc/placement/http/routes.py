@@ -15,17 +15,14 @@ from scheduler_svc.placement.http import (
     reshaper,
     resource_classes,
     root,
+    schemas,
     traits,
     usages,
 )
 from scheduler_svc.placement.http.authentication import HEALTH_PATH
 from scheduler_svc.placement.http.messages import Response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST
-from scheduler_svc.placement.http.schemas import allocation_candidates as candidate_schemas
-from scheduler_svc.placement.http.schemas import names as name_schemas
-from scheduler_svc.placement.http.schemas import providers as provider_schemas
-from scheduler_svc.placement.http.schemas import usages as usage_schemas
-from scheduler_svc.placement.http.schemas.validators import Versioned
+from scheduler_svc.placement.http.schemas import Versioned
 
 # Called with the PlacementModel, the Request, and the variable parts of the path.
 Handler = Callable[..., Response]
@@ -99,7 +96,7 @@ ROUTES = (
     ApiRoute(
         *("GET", "/resource_providers", providers.list_all, "resource_providers:list"),
         gives_json=True,
-        query=provider_schemas.LIST,
+        query=schemas.PROVIDERS_QUERY,
     ),
     ApiRoute("POST", "/resource_providers", providers.create, "resource_providers:create", takes_json=True),
     ApiRoute("GET", PROVIDER, providers.show, "resource_providers:show", gives_json=True),
@@ -120,7 +117,7 @@ ROUTES = (
     ApiRoute(
         *("GET", "/allocation_candidates", allocation_candidates.list_all, "allocation_candidates:list", 10),
         gives_json=True,
-        query=candidate_schemas.LIST,
+        query=schemas.CANDIDATES_QUERY,
     ),
     ApiRoute("POST", "/reshaper", reshaper.reshape, "reshaper:reshape", 30, takes_json=True),
     ApiRoute("GET", f"{PROVIDER}/usages", usages.show, "resource_providers:usages", gives_json=True),
@@ -128,7 +125,7 @@ ROUTES = (
         *("GET", "/usages", usages.show_project, "usages", 9),
         gives_json=True,
         of_project=True,
-        query=usage_schemas.TOTAL,
+        query=schemas.USAGES_QUERY,
     ),
     ApiRoute(
         *("GET", AGGREGATES, aggregates.show, "resource_providers:aggregates:list", 1), gives_json=True, type_first=True
@@ -141,7 +138,7 @@ ROUTES = (
     ApiRoute("GET", TRAITS, provider_traits.show, "resource_providers:traits:list", 6, gives_json=True),
     ApiRoute("PUT", TRAITS, provider_traits.replace, "resource_providers:traits:update", 6, takes_json=True),
     ApiRoute("DELETE", TRAITS, provider_traits.remove, "resource_providers:traits:delete", 6),
-    ApiRoute("GET", "/traits", traits.list_all, "traits:list", 6, gives_json=True, query=name_schemas.LIST_TRAITS),
+    ApiRoute("GET", "/traits", traits.list_all, "traits:list", 6, gives_json=True, query=schemas.TRAITS_QUERY),
     ApiRoute("GET", "/traits/{name}", traits.show, "traits:show", 6),
     ApiRoute("PUT", "/traits/{name}", traits.create, "traits:update", 6),
     ApiRoute("DELETE", "/traits/{name}", traits.delete, "traits:delete", 6),

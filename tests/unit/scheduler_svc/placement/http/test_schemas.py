@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from scheduler_svc.placement.http.schemas import allocation_candidates, allocations, inventories, reshaper, usages
+from scheduler_svc.placement.http import schemas
 
 PROVIDER, CONSUMER = "2f6d1a4e-6a52-4d0b-9d4a-0d3c5a1f7e11", "7b1c9e52-30f4-4f0e-8a2d-6e5d4c3b2a10"
 ODD = [None, True, 0, -1, 1.0, 2.5, 10**20, "", "x", "VCPU", "VCPU\n", PROVIDER, PROVIDER + "\n", [], [1], {}, {"a": 1}]
@@ -22,19 +22,19 @@ OWNED = {
 INVENTORY = {"total": 8, "reserved": 0, "max_unit": 8, "step_size": 1, "allocation_ratio": 1.5}
 ALL_INVENTORIES = {"resource_provider_generation": 1, "inventories": {"VCPU": INVENTORY}}
 CASES = {
-    "allocations": (allocations.REPLACE[0][1], OWNED),
+    "allocations": (schemas.ALLOCATIONS[0][1], OWNED),
     "listed allocations": (
-        allocations.REPLACE[-1][1],
+        schemas.ALLOCATIONS[-1][1],
         {"allocations": [{"resource_provider": {"uuid": PROVIDER}, "resources": {"VCPU": 1}}]},
     ),
-    "several consumers": (allocations.REPLACE_MANY[0][1], {CONSUMER: OWNED}),
-    "inventories": (inventories.REPLACE, ALL_INVENTORIES),
-    "reshape": (reshaper.RESHAPE[0][1], {"inventories": {PROVIDER: ALL_INVENTORIES}, "allocations": {CONSUMER: OWNED}}),
+    "several consumers": (schemas.ALLOCATIONS_OF_MANY[0][1], {CONSUMER: OWNED}),
+    "inventories": (schemas.INVENTORIES, ALL_INVENTORIES),
+    "reshape": (schemas.RESHAPE[0][1], {"inventories": {PROVIDER: ALL_INVENTORIES}, "allocations": {CONSUMER: OWNED}}),
     "candidates": (
-        allocation_candidates.LIST[0][1],
+        schemas.CANDIDATES_QUERY[0][1],
         {"limit": ["5"], "resources": ["VCPU:1"], "required1": ["A", "B"], "in_tree_B": [PROVIDER]},
     ),
-    "usages": (usages.TOTAL[0][1], {"project_id": ["p"], "consumer_type": ["unknown"]}),
+    "usages": (schemas.USAGES_QUERY[0][1], {"project_id": ["p"], "consumer_type": ["unknown"]}),
 }
 
 
