@@ -22,7 +22,7 @@ from scheduler_svc.placement.migration.failures import CopyRefused, PlacementUna
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.sources import open_database, open_source
 from scheduler_svc.placement.migration.store_reader import StoreReader
-from scheduler_svc.placement.migration.store_writer import StoreRehearsal, StoreWriter
+from scheduler_svc.placement.migration.store_writer import StoreWriter
 from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.interface import Store
 
@@ -132,11 +132,8 @@ def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callab
         return functools.partial(export, StoreReader(store), database, report, dry_run=arguments.dry_run)
     source = open_source(arguments.source, report.progress)
     target = StoreReader(store, overwrite=arguments.overwrite)
-    writer = (
-        StoreRehearsal(store, target.reported_names())
-        if arguments.dry_run
-        else StoreWriter(store, overwrite=arguments.overwrite)
-    )
+    taken_names = target.reported_names() if arguments.dry_run else None
+    writer = StoreWriter(store, overwrite=arguments.overwrite, taken_names=taken_names)
     switchover = Switchover(source.read, target.read, writer, report, beside_clients=arguments.beside_clients)
     if arguments.verify:
         return switchover.verify

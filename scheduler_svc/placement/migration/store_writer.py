@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writer of another Placement's records to gantt's store."""
 
+import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -33,21 +34,27 @@ _INVALID = (errors.InvalidRequest, errors.InvalidName)
 
 
 class StoreWriter(Writer):
-    """Writer to a partition with import verbs, which replace only imported records unless ``overwrite``."""
+    """Writer to a partition with import verbs, which replace only imported records unless ``overwrite``.
 
-    threads = 2  # one thread prepares a batch while the store writes the other's
+    A dry run gets ``taken_names``, the names of agents' providers: it writes nothing, and refuses only records that the
+    store refuses whatever it contains.
+    """
 
-    def __init__(self, store: Store, *, overwrite: bool = False) -> None:
+    def __init__(self, store: Store, *, overwrite: bool = False, taken_names: Collection[str] | None = None) -> None:
         self._store = store
         self._overwrite = overwrite
+        self._taken_names = taken_names or ()
+        self._is_dry_run = taken_names is not None
+        self.threads = 1 if self._is_dry_run else 2  # one thread prepares a batch while the store writes the other's
 
     def put_name(self, kind: CustomNameKind, name: str, changed_ms: int) -> None:
-        try:
-            self._store.put_state(kind, name, 0, {"changed_ms": changed_ms, **MARK})
-        except errors.VersionConflict:
-            return  # a client created the name
+        if not self._is_dry_run:
+            with contextlib.suppress(errors.VersionConflict):  # a client created the name
+                self._store.put_state(kind, name, 0, {"changed_ms": changed_ms, **MARK})
 
     def delete_name(self, kind: CustomNameKind, name: str) -> bool:
+        if self._is_dry_run:
+            return True
         try:
             document = self._store.get_state(kind, name)[1]
         except errors.UnknownHost:
@@ -63,10 +70,16 @@ class StoreWriter(Writer):
         return False
 
     def put_providers(self, records: Sequence[ImportProvider]) -> Refusals:
-        imports = [provider_import(record, overwrite=self._overwrite) for record in records]
-        return _put(imports, MAX_IMPORTS, self._import_providers)
+        conflicts = {record.provider: record.name for record in records if record.name in self._taken_names}
+        refusals = {uuid: REASONS[RefusalKind.NAME].format(provider=name) for uuid, name in conflicts.items()}
+        imports = [
+            provider_import(record, overwrite=self._overwrite) for record in records if record.provider not in refusals
+        ]
+        return refusals | _put(imports, MAX_IMPORTS, self._import_providers)
 
     def delete_provider(self, uuid: str) -> str | None:
+        if self._is_dry_run:
+            return None
         answer = self._store.change_provider(DeleteProvider(names.api_provider(uuid)))
         return _reason(answer) if isinstance(answer, Refusal) and answer.kind is not RefusalKind.PROVIDER else None
 
@@ -74,51 +87,21 @@ class StoreWriter(Writer):
         return _put([consumer_import(record) for record in records], MAX_CONSUMERS, self._import_consumers)
 
     def _import_providers(self, imports: Sequence[ImportProvider]) -> Refusals:
+        if self._is_dry_run:
+            checks.check_imports(imports)
+            return {}
         pairs = zip(imports, self._store.import_providers(imports), strict=True)
         return {uuid_of(change.provider): _reason(answer) for change, answer in pairs if answer is not None}
 
     def _import_consumers(self, imports: Sequence[ConsumerImport]) -> Refusals:
+        if self._is_dry_run:
+            allocations.check_imports(imports)
+            return {}
         refusals: Refusals = {}
-        while imports:
-            refusal = self._store.import_allocations(imports, overwrite=self._overwrite)
-            if refusal is None:
-                break
+        while imports and (refusal := self._store.import_allocations(imports, overwrite=self._overwrite)) is not None:
             refusals[refusal.consumer] = _reason(refusal)
             imports = [item for item in imports if item.consumer != refusal.consumer]
         return refusals
-
-
-class StoreRehearsal(StoreWriter):
-    """Dry run: writes nothing, and refuses only records that the store refuses whatever it contains."""
-
-    threads = 1
-
-    def __init__(self, store: Store, taken_names: Collection[str]) -> None:
-        """``taken_names``: names of agents' providers."""
-        super().__init__(store)
-        self._names = taken_names
-
-    def put_name(self, kind: CustomNameKind, name: str, changed_ms: int) -> None:
-        return
-
-    def delete_name(self, kind: CustomNameKind, name: str) -> bool:
-        return True
-
-    def put_providers(self, records: Sequence[ImportProvider]) -> Refusals:
-        conflicts = [record for record in records if record.name in self._names]
-        refusals = {record.provider: REASONS[RefusalKind.NAME].format(provider=record.name) for record in conflicts}
-        return refusals | super().put_providers([record for record in records if record.provider not in refusals])
-
-    def delete_provider(self, uuid: str) -> str | None:
-        return None
-
-    def _import_providers(self, imports: Sequence[ImportProvider]) -> Refusals:
-        checks.check_imports(imports)
-        return {}
-
-    def _import_consumers(self, imports: Sequence[ConsumerImport]) -> Refusals:
-        allocations.check_imports(imports)
-        return {}
 
 
 def provider_import(record: ImportProvider, *, overwrite: bool = False) -> ImportProvider:

@@ -27,22 +27,6 @@ class _HeaderWriter:
             raise _NotSent("Connection broken.", error) from error
 
 
-class _HttpConnection(_HeaderWriter, urllib3.connection.HTTPConnection):
-    pass
-
-
-class _HttpsConnection(_HeaderWriter, urllib3.connection.HTTPSConnection):
-    pass
-
-
-class _HttpPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _HttpConnection
-
-
-class _HttpsPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _HttpsConnection
-
-
 class HttpServerAt:
     """Server at a URL, with up to ``connections`` kept open. Thread-safe.
 
@@ -96,6 +80,11 @@ class HttpServerAt:
 
     def _make_pool(self, connections: int) -> urllib3.HTTPConnectionPool:
         host, port = self._parsed.host or "", self._parsed.port
-        if self._context is None:
-            return _HttpPool(host, port, timeout=self._timeout, maxsize=connections)
-        return _HttpsPool(host, port, timeout=self._timeout, maxsize=connections, ssl_context=self._context)
+        limits: dict[str, Any] = {"timeout": self._timeout, "maxsize": connections}
+        pool = (
+            urllib3.HTTPConnectionPool(host, port, **limits)
+            if self._context is None
+            else urllib3.HTTPSConnectionPool(host, port, **limits, ssl_context=self._context)
+        )
+        pool.ConnectionCls = type("Connection", (_HeaderWriter, pool.ConnectionCls), {})
+        return pool

@@ -16,7 +16,7 @@ from scheduler_svc.placement.migration.differences import differences
 from scheduler_svc.placement.migration.dump import PlacementDump
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.store_reader import StoreReader
-from scheduler_svc.placement.migration.store_writer import StoreRehearsal, StoreWriter
+from scheduler_svc.placement.migration.store_writer import StoreWriter
 from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.providers.changes import VOCABULARIES, ImportProvider
 from tests.support.placement.placement_database import CHILD, PlacementFile, uuid_for
@@ -55,7 +55,7 @@ def make(partition: Any, database: PlacementFile) -> Callable[..., tuple[Switcho
         *unread: list[str], then: Callable[[int], None] = lambda number: None, is_rehearsal: bool = False
     ) -> tuple[Switchover, PartialReader]:
         reader = PartialReader(database, list(unread), then)
-        writer = StoreRehearsal(partition.store, ()) if is_rehearsal else StoreWriter(partition.store)
+        writer = StoreWriter(partition.store, taken_names=() if is_rehearsal else None)
         return Switchover(reader.read, StoreReader(partition.store).read, writer, Report()), reader
 
     return make
