@@ -14,7 +14,7 @@ from scheduler_svc import databases
 from scheduler_svc.databases import DatabaseUnusable
 from scheduler_svc.nova.bridge import tables
 from scheduler_svc.nova.bridge.documents import ComputeNode
-from scheduler_svc.nova.bridge.host_keys import capacity_keys, host_keys
+from scheduler_svc.nova.bridge.host_keys import host_keys
 
 R = TypeVar("R")
 
@@ -110,7 +110,7 @@ class _Copy(Generic[R]):
 def _node(row: Row[Any]) -> ComputeNode | None:
     if not (row.uuid and row.host and row.hypervisor_hostname):
         return None
-    return ComputeNode(row.uuid, row.host, row.hypervisor_hostname, {**host_keys(row), **capacity_keys(row)})
+    return ComputeNode(row.uuid, row.host, row.hypervisor_hostname, host_keys(row))
 
 
 def cell_url(connection: str, template: str = "", username: str = "", password: str = "") -> str:

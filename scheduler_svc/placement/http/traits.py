@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers of traits: standard ones, and custom ones of the deployment."""
+"""Handlers of traits: standard ones, custom ones of the deployment, and those of a resource provider."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,8 @@ from scheduler_svc.placement.http import schemas
 from scheduler_svc.placement.http.messages import Request, Response, json_response, now_ms
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.model.catalogue import TRAITS
-from scheduler_svc.placement.model.problems import bad_request, conflict
+from scheduler_svc.placement.model.problems import STALE, bad_request, check_generation, conflict
+from scheduler_svc.store.providers.changes import ProviderState, SetTraits
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
@@ -45,6 +46,26 @@ def delete(model: PlacementModel, _request: Request, name: str) -> Response:
     return Response(204)
 
 
+def show_of_provider(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    return _respond_provider(model.directory.get(uuid))
+
+
+def replace_of_provider(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Replace all traits. An invalid body is refused before an unknown provider."""
+    body = request.json(schemas.TRAITS)
+    provider = model.directory.get(uuid)
+    generation = body["resource_provider_generation"]
+    check_generation(provider, generation, STALE)
+    model.catalogue.check(TRAITS, body["traits"])
+    change = SetTraits(provider.id, body["traits"], generation)
+    return _respond_provider(model.directory.change(change))
+
+
+def remove_from_provider(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    model.directory.change(SetTraits(model.directory.get(uuid).id, ()))
+    return Response(204)
+
+
 def _selection(request: Request) -> Callable[[str], bool]:
     """Return the test of parameter ``name``: ``in:NAME,...`` or ``startswith:PREFIX``. Raises Problem 400."""
     value = request.parameter("name")
@@ -72,3 +93,11 @@ def _associated(request: Request) -> bool | None:
     if value.lower() not in ("true", "false"):
         raise bad_request('The query parameter "associated" only accepts "true" or "false"')
     return value.lower() == "true"
+
+
+def _respond_provider(provider: ProviderState) -> Response:
+    document = {
+        "traits": sorted(provider.document["traits"]),
+        "resource_provider_generation": provider.generation,
+    }
+    return json_response(document, provider.changed_ms)
