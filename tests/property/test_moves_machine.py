@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conductor.saga import moves, saga
-from conductor.saga.saga import StepFunction
+from conductor.saga.steps import StepFunction
 from conductor.store.records import InstanceRecord, SagaStep
 from devstack.servers.redis import RedisServer
 from tests.support.simulation.machines import bind, run_machine
@@ -72,8 +72,10 @@ DEFECTS: dict[SagaStep, StepFunction] = {
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("step", DEFECTS)
 def test_planted_defect_is_seen(monkeypatch: pytest.MonkeyPatch, step: SagaStep) -> None:
-    steps = [(name, DEFECTS[name] if name == step else run, most) for name, run, most in saga.STEPS]
-    monkeypatch.setattr(saga, "STEPS", tuple(steps))
+    planted = [
+        row._replace(run=DEFECTS[step], following="cast done") if row.name == step else row for row in saga.STEPS
+    ]
+    monkeypatch.setattr(saga, "STEPS", tuple(planted))
     machine = bind(MovesMachine, make_partition=staticmethod(memory_partition), interrupts=True)
     with pytest.raises(AssertionError):
         run_machine(machine, 100, 50, shortens=False)
