@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from compute_agent.newer_state import check_fields, read_word, without_empty
 from rpcapi.resources.claims import ClaimRole, MoveEnd
+from rpcapi.resources.statuses import AttemptResult
 
 
 class AttemptRef(NamedTuple):
@@ -22,17 +23,6 @@ class Stage(StrEnum):
     SPAWNED = "spawned"  # guest spawned
     STOPPED = "stopped"  # guest powered off; keeps disk and claim
     GONE = "gone"  # ended: nothing runs or will be started
-
-
-class AttemptResult(StrEnum):
-    """Result of an attempt in reports to the conductor; see rpcapi.objects.BuildReport."""
-
-    ACTIVE = "active"
-    STOPPED = "stopped"
-    INCOMING = "incoming"
-    REFUSED = "refused"
-    FAILED = "failed"
-    GONE = "gone"
 
 
 class ClaimEnd(StrEnum):

@@ -11,10 +11,10 @@ from conductor import metrics
 from conductor.parts import ConductorParts, summarize_error
 from conductor.stamps import PartitionStamps
 from conductor.store.interface import PAGE
-from conductor.store.records import InstanceStatus
 from rpcapi import context, errors
 from rpcapi.background import BackgroundLoop
 from rpcapi.clients.served_versions import served_versions
+from rpcapi.resources.statuses import InstanceStatus
 
 LOG = log.getLogger(__name__)
 

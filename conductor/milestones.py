@@ -8,7 +8,8 @@ from oslo_log import log
 
 from conductor import metrics
 from conductor.store.migrations import MigrationRecord
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
+from rpcapi.resources.statuses import InstanceStatus
 
 LOG = log.getLogger(__name__)
 

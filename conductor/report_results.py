@@ -3,9 +3,10 @@
 
 from typing import NamedTuple
 
-ACTIVE, STOPPED, INCOMING, GONE = "active", "stopped", "incoming", "gone"
-OUTCOMES = (ACTIVE, STOPPED, INCOMING, "refused", "failed", GONE)
-ENDED_BY_REQUEST = (GONE, "failed")  # "failed": the guest was incoming and never ran
+from rpcapi.resources.statuses import AttemptResult
+
+ACTIVE, STOPPED, INCOMING, REFUSED, FAILED, GONE = OUTCOMES = tuple(AttemptResult)
+ENDED_BY_REQUEST = (GONE, FAILED)  # FAILED: the guest was incoming and never ran
 
 
 class BuildResult(NamedTuple):

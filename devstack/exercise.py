@@ -17,13 +17,14 @@ from rpcapi.admin import waiting
 from rpcapi.admin.session import Session
 from rpcapi.resources.claims import MAX_INSTANCES, ClaimState
 from rpcapi.resources.names import host_of
+from rpcapi.resources.statuses import InstanceStatus
 
 POLL = 0.2
 # Timeouts of the calls that detect a started scheduler: a call sent too early is lost and waits for its timeout.
 PROBE_SECONDS = 0.5
 PROBE_SECONDS_MAX = 8.0
 NO_ANSWER = (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed)
-FINAL_STATUSES = ("ACTIVE", "ERROR")
+FINAL_STATUSES = (InstanceStatus.ACTIVE, InstanceStatus.ERROR)
 
 
 @dataclass
@@ -43,13 +44,13 @@ class ExerciseResult:
         confirmed = {
             (claim["consumer"], claim["host"]) for claim in self.claims if claim["state"] == ClaimState.CONFIRMED
         }
-        active = [instance for instance in self.instances if instance.status == "ACTIVE"]
+        active = [instance for instance in self.instances if instance.status == InstanceStatus.ACTIVE]
         return [instance.uuid for instance in active if (instance.uuid, instance.host) not in confirmed]
 
     @property
     def ok(self) -> bool:
         """Whether every server is ACTIVE under a confirmed claim and the store's sums are consistent."""
-        all_active = self.by_status["ACTIVE"] == len(self.instances)
+        all_active = self.by_status[InstanceStatus.ACTIVE] == len(self.instances)
         return all_active and not self.unclaimed_uuids and self.verify is not None and self.verify.clean
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from prettytable import PrettyTable
 
 from devstack.exercise import ExerciseResult
+from rpcapi.resources.statuses import InstanceStatus
 
 
 def text(result: ExerciseResult) -> str:
@@ -27,7 +28,9 @@ def _table(result: ExerciseResult) -> str:
 
 
 def _failures(result: ExerciseResult) -> list[str]:
-    reasons = collections.Counter(instance.reason for instance in result.instances if instance.status == "ERROR")
+    reasons = collections.Counter(
+        instance.reason for instance in result.instances if instance.status == InstanceStatus.ERROR
+    )
     lines = [f"{count} in ERROR: {reason}" for reason, count in reasons.most_common()]
     if result.unclaimed_uuids:
         lines.append(f"ACTIVE without a confirmed claim: {', '.join(result.unclaimed_uuids)}")

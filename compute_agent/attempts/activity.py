@@ -4,7 +4,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from compute_agent.attempt import Attempt, AttemptRef, AttemptResult
+from compute_agent.attempt import Attempt, AttemptRef
+from rpcapi.resources.statuses import AttemptResult
 
 
 class NodeActivity:

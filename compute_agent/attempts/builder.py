@@ -3,10 +3,11 @@
 
 from collections.abc import Sequence
 
-from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
+from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.statuses import AttemptResult
 
 
 def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:

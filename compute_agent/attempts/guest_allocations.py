@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from oslo_log import log
 
 from compute_agent import metrics
-from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
+from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts.activity import NodeActivity
 from compute_agent.attempts.isolation import AuditDue, AuditDuty
 from compute_agent.attempts.journal import Journal
@@ -15,6 +15,7 @@ from compute_agent.attempts.journal_file import JournalDamaged
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.simulator.hypervisor import Hypervisor, SpawnFailed
 from rpcapi.objects.copy import FAILED
+from rpcapi.resources.statuses import AttemptResult
 
 LOG = log.getLogger(__name__)
 

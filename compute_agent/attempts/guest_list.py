@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
 from rpcapi import objects
-from rpcapi.objects import guest
+from rpcapi.resources.statuses import GuestState
 
 MAX_PAGE = 1000
 _STAGES = frozenset({Stage.CONFIRMED, Stage.INCOMING, Stage.SPAWNED, Stage.STOPPED})
@@ -22,7 +22,7 @@ def list_guests(guest_manager: GuestManager, marker: str | None, limit: int) -> 
         uuids=[ref.uuid for ref in page],
         attempts=[ref.attempt for ref in page],
         names=[nodes.get(ref) or attempts[ref].name for ref in page],
-        states=[_state(attempts.get(ref), ref in nodes) for ref in page],
+        states=[_state(attempts.get(ref), ref in nodes).value for ref in page],
         marker=_marker(page[-1]) if len(page) < len(refs) else None,
     )
 
@@ -37,7 +37,7 @@ def list_owners(guest_manager: GuestManager, uuids: Sequence[str]) -> objects.Gu
         attempts=[attempt.attempt for attempt in attempts],
         names=[attempt.name for attempt in attempts],
         owners=[dict(attempt.owner) for attempt in attempts],
-        states=[_state(attempt, attempt.ref in guests) for attempt in attempts],
+        states=[_state(attempt, attempt.ref in guests).value for attempt in attempts],
         transitions=[attempt.transition for attempt in attempts],
         migrations=[attempt.stopped_for or None for attempt in attempts],
     )
@@ -47,11 +47,11 @@ def _marker(ref: AttemptRef) -> str:
     return f"{ref.uuid}@{ref.attempt:020}"
 
 
-def _state(attempt: Attempt | None, has_guest: bool) -> str:
+def _state(attempt: Attempt | None, has_guest: bool) -> GuestState:
     if attempt is None:
-        return guest.UNJOURNALLED
+        return GuestState.UNJOURNALLED
     if attempt.is_incoming:
-        return guest.INCOMING
+        return GuestState.INCOMING
     if not has_guest or attempt.stage is Stage.CONFIRMED:
-        return guest.CONFIRMED
-    return guest.STOPPED if attempt.stage is Stage.STOPPED else guest.RUNNING
+        return GuestState.CONFIRMED
+    return GuestState.STOPPED if attempt.stage is Stage.STOPPED else GuestState.RUNNING

@@ -12,13 +12,14 @@ from typing import Any
 from oslo_log import log
 
 from compute_agent import metrics
-from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage, group_by_request
+from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage, group_by_request
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
 from rpcapi import objects, tracing
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.resources.claims import MAX_INSTANCES, Answer
+from rpcapi.resources.statuses import AttemptResult
 
 LOG = log.getLogger(__name__)
 

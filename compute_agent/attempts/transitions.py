@@ -7,10 +7,11 @@ Each message may arrive twice, late or never; a repeated message only causes ano
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
+from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
 from rpcapi.objects.guest import CONTINUE, END, STOP
 from rpcapi.resources.claims import ClaimRole, MoveEnd
+from rpcapi.resources.statuses import AttemptResult
 from rpcapi.validation.moves import NO_MOVE
 
 

@@ -11,12 +11,11 @@ from oslo_log import log
 
 from conductor.parts import ConductorParts, ServiceClients
 from conductor.store.interface import ConductorStore
-from conductor.store.records import InstanceStatus
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.objects import guest
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole, ClaimState
+from rpcapi.resources.statuses import GuestState, InstanceStatus
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
@@ -105,7 +104,7 @@ def _check_guest(
     record = parts.store.get([uuid]).get(uuid)
     is_known = migration in parts.store.migrations([migration])
     is_deleted = record is not None and record.status == InstanceStatus.DELETED
-    if not ends_running and state != guest.STOPPED:
+    if not ends_running and state != GuestState.STOPPED:
         why = f"its guest on {claim['host']} may be running; only operators may end it"
         raise errors.InstanceConflict(uuid=uuid, why=why)
     if not ends_running and not is_deleted and not is_known:

@@ -18,12 +18,13 @@ from conductor.parts import NO_ANSWER_ERRORS, ConductorParts, summarize_error
 from conductor.saga import moves
 from conductor.saga.transitions import lose, set_step, settle_claims, without_loss
 from conductor.store.interface import PAGE
-from conductor.store.records import ON_HOST, WITHOUT_CLAIM, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import context, errors, objects
 from rpcapi.background import BackgroundLoop
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import ENDS, MAX_INSTANCES, Answer
+from rpcapi.resources.statuses import ON_HOST, WITHOUT_CLAIM, InstanceStatus
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)

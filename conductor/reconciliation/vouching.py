@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from oslo_log import log
 
 from conductor.parts import NO_ANSWER_ERRORS, ConductorParts, ServiceClients, summarize_error
-from conductor.store.records import InstanceRecord, InstanceStatus
+from conductor.store.records import InstanceRecord
 from rpcapi import context, errors, objects
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
+from rpcapi.resources.statuses import InstanceStatus
 
 LOG = log.getLogger(__name__)
 

@@ -36,7 +36,7 @@ from conductor.saga.transitions import (
     set_step,
     settle_claims,
 )
-from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
@@ -44,6 +44,7 @@ from rpcapi.objects.copy import FAILED, PHASES
 from rpcapi.resources import names
 from rpcapi.resources.claims import MAX_INSTANCES
 from rpcapi.resources.inventory import MAX_AMOUNT
+from rpcapi.resources.statuses import ON_HOST, InstanceStatus
 
 LOG = log.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, INCOMING, STOPPED, BuildResult
 from conductor.saga import live_moves, moves
 from conductor.saga.transitions import end_attempt, fail, set_step
-from conductor.store.migrations import MigrationKind, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi.resources import names
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
 REQUESTING = (SagaStep.STOP_SOURCE, SagaStep.COPY)  # steps that wait for the source to follow a message
 BUILT = (SagaStep.CAST, SagaStep.WAIT, SagaStep.ALTERNATE)

@@ -11,11 +11,12 @@ from conductor.admission import count_amounts, total_amounts
 from conductor.parts import ConductorParts, ServiceClients
 from conductor.reconciliation import vouching
 from conductor.reconciliation.vouching import is_named
-from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep, make_request_key
+from conductor.store.records import BuildRequestRecord, InstanceRecord, SagaStep, make_request_key
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import INSTANCE, ClaimRole, ClaimState
+from rpcapi.resources.statuses import InstanceStatus
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)

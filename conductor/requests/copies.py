@@ -4,10 +4,11 @@
 from dataclasses import replace
 
 from conductor.saga.transitions import set_step
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
 from rpcapi.objects.copy import ABORT, FORCE
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
 # Steps in which the guest runs at its source and the outcome is open.
 ABORTABLE = (SagaStep.BEGIN_MOVE, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, SagaStep.COPY)

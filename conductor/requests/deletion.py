@@ -2,7 +2,8 @@
 """Requests to delete instances in any state; the saga executes them."""
 
 from conductor.saga.transitions import set_step
-from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
+from rpcapi.resources.statuses import ON_HOST, InstanceStatus
 
 
 def delete(instance: InstanceRecord) -> InstanceRecord | None:

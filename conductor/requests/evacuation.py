@@ -13,12 +13,13 @@ from conductor.saga import evacuations
 from conductor.saga.destinations import destination_spec
 from conductor.saga.saga_pass import instance_spec
 from conductor.saga.transitions import end_attempt
-from conductor.store.migrations import MigrationRecord, MigrationStatus
-from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
+from rpcapi.resources.statuses import ON_HOST, InstanceStatus, MigrationStatus
 
 # Statuses of instances with a disk on a host; a shelved instance has an image instead.
 ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE}

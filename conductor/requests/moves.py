@@ -20,12 +20,13 @@ from conductor.saga.destinations import destination_spec
 from conductor.saga.moves import begin_move, confirm_move, revert_move
 from conductor.saga.saga_pass import instance_spec
 from conductor.store.interface import ConductorStore
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import BuildRequestRecord, InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects.request_schema import check_spec
 from rpcapi.resources import names
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
 MOVABLE = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF)
 CONFIRMED = (MigrationStatus.CONFIRMING, MigrationStatus.CONFIRMED)

@@ -12,9 +12,10 @@ from conductor.requests import evacuation, requested_changes
 from conductor.requests.evacuation import is_lost
 from conductor.requests.rebuild_images import specs_with_image
 from conductor.saga.transitions import set_step
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
 from rpcapi.context import RequestContext
+from rpcapi.resources.statuses import InstanceStatus
 from rpcapi.validation.instances import check_uuids
 
 # {recorded status: statuses in which the request is accepted}, like Nova. ERROR only if the instance is on a host.

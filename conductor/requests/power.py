@@ -2,8 +2,9 @@
 """Requests to stop or start instances; the saga executes them."""
 
 from conductor.saga.transitions import set_numbered_step
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus
 
 # {recorded status: status required before} and {recorded status: status after the request}.
 ALLOWED = {InstanceStatus.STOPPING: InstanceStatus.ACTIVE, InstanceStatus.STARTING: InstanceStatus.SHUTOFF}

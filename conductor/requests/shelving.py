@@ -10,10 +10,11 @@ from conductor.saga.destinations import unshelve_spec
 from conductor.saga.resting import begin_offload
 from conductor.saga.saga_pass import instance_spec
 from conductor.saga.transitions import set_numbered_step, set_step
-from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import BuildRequestRecord, InstanceRecord, SagaStep
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
+from rpcapi.resources.statuses import InstanceStatus
 from rpcapi.validation.instances import check_uuids
 
 OFFLOADED = (InstanceStatus.OFFLOADING, InstanceStatus.SHELVED_OFFLOADED)

@@ -9,10 +9,10 @@ from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import claims, evacuations
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import building_status, fail, finish_deletion, set_step, without_loss
-from conductor.store.migrations import MigrationKind, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, ClaimRole
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
 FAILED = (InstanceStatus.ERROR, InstanceStatus.UNSHELVING)  # statuses of an instance for which no host was selected
 

@@ -25,10 +25,11 @@ from conductor.saga.transitions import (
     finish,
     set_step,
 )
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, GroupPolicy
+from rpcapi.resources.statuses import InstanceStatus
 
 LOG = log.getLogger(__name__)
 

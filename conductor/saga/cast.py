@@ -10,10 +10,11 @@ from conductor.parts import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga.moves import destinations_of
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.objects.guest import END
 from rpcapi.resources import names
+from rpcapi.resources.statuses import InstanceStatus
 
 LOG = log.getLogger(__name__)
 

@@ -2,9 +2,10 @@
 """Request specs that select a host for an instance that moves or is unshelved."""
 
 from conductor.saga.volume_pools import keep_pools
-from conductor.store.migrations import MigrationKind, MigrationRecord
+from conductor.store.migrations import MigrationRecord
 from rpcapi import objects
 from rpcapi.resources import names
+from rpcapi.resources.statuses import MigrationKind
 from rpcapi.resources.trees.tree import Allocations
 
 

@@ -4,8 +4,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import BuildRequestRecord, InstanceRecord, SagaStep
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
 # Outcomes of attempts that ran. GONE: the host reported the end. LOST: it did not.
 LOST, GONE = "lost", "gone"

@@ -15,9 +15,10 @@ from conductor.saga.live_moves import ABORTED, is_aborted
 from conductor.saga.saga_pass import GroupMember, SagaPass
 from conductor.saga.transitions import building_status, set_step
 from conductor.store.interface import ConductorStore
-from conductor.store.migrations import MigrationRecord, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi.resources import names
+from rpcapi.resources.statuses import InstanceStatus, MigrationStatus
 
 MAX_HOSTS = 10  # maximum hosts tried that accept only a part of the group; then it stays at its source
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, INCOMING, STOPPED, BuildResult
 from conductor.saga import moves
 from conductor.saga.transitions import as_sentence, end_attempt, fail, finish, set_numbered_step, set_step
-from conductor.store.migrations import MigrationKind, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi.objects.copy import ABORT, DONE, FAILED, POST_COPY, RUNNING
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
 ABORTED = "aborted by request"
 # Steps in which a destination may have a claim while the guest still runs at its source.

@@ -11,11 +11,12 @@ from conductor.saga.claims import ENDED_ANSWERS, find_elsewhere
 from conductor.saga.evacuations import LOST
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
+from rpcapi.resources.statuses import InstanceStatus
 
 # The host's next audit decides on these claims, and may confirm them again.
 UNDECIDED = (Answer.CLOSED, Answer.PREPARED)

@@ -15,10 +15,11 @@ from conductor.saga.evacuations import LOST
 from conductor.saga.move_claims import begin_again
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import end_attempt, fail
-from conductor.store.records import InstanceRecord, InstanceStatus
+from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.objects.guest import CONTINUE, END, RUN, STOP
 from rpcapi.resources.claims import Answer, ClaimRole
+from rpcapi.resources.statuses import InstanceStatus
 
 
 class _End(NamedTuple):

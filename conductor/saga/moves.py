@@ -20,10 +20,11 @@ from conductor.saga.transitions import (
     set_numbered_step,
     set_step,
 )
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi.objects.copy import ABORT
 from rpcapi.resources.claims import ClaimRole, MoveEnd
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
 # Steps in which the destination may have received its build message.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)

@@ -9,11 +9,12 @@ from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import cast, claims
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import lose, settle_claims
-from conductor.store.records import InstanceRecord, InstanceStatus
+from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.objects.guest import REBOOT, REBUILD, RUN, STOP
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
+from rpcapi.resources.statuses import InstanceStatus
 
 ACTIONS = {InstanceStatus.STOPPING: STOP, InstanceStatus.SHELVING: STOP, InstanceStatus.STARTING: RUN}
 OPERATIONS = {

@@ -9,10 +9,11 @@ from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import cast, claims, evacuations, moves, unknown_moves
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, end_attempt, set_numbered_step, set_step, without_loss
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
+from rpcapi.resources.statuses import InstanceStatus
 
 
 def settle(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from conductor.saga.moves import confirm_move
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import act_after, set_step
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
+from rpcapi.resources.statuses import InstanceStatus
 
 
 def offload(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:

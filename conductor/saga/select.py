@@ -12,10 +12,11 @@ from conductor.saga.live_moves import ABORTED, is_aborted, moves_live
 from conductor.saga.moves import destinations_of
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, building_status, describe_attempts, set_step
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
 from rpcapi.resources import transient
 from rpcapi.resources.claims import Answer
+from rpcapi.resources.statuses import InstanceStatus
 
 LOG = log.getLogger(__name__)
 

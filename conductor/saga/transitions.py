@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from conductor.saga import evacuations
-from conductor.store.migrations import MigrationKind, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
 # Statuses of an instance that is off, or is being stopped.
 STOPPED = frozenset({InstanceStatus.SHUTOFF, InstanceStatus.STOPPING})

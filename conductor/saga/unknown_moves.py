@@ -10,12 +10,13 @@ from conductor.resized_spec import larger_amounts
 from conductor.saga.claims import ENDED_ANSWERS
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import building_status, set_step
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import objects
-from rpcapi.objects.guest import CONFIRMED, INCOMING, RUNNING, STOP, STOPPED
+from rpcapi.objects.guest import STOP
 from rpcapi.resources import names
 from rpcapi.resources.claims import MIGRATION_ATTEMPT, ClaimRole
+from rpcapi.resources.statuses import GuestState, MigrationKind, MigrationStatus
 
 Claim = Mapping[str, Any]
 
@@ -51,7 +52,9 @@ def rebuild_move(
     for claim, end, place in ends:
         if end.migration not in ("", uuid):
             return _free(saga_pass, instance, claim, end, place or saga_pass.clients.partition)
-    goes_on = attempt.state in (RUNNING, CONFIRMED) or (attempt.state == STOPPED and source_attempt.state != RUNNING)
+    goes_on = attempt.state in (GuestState.RUNNING, GuestState.CONFIRMED) or (
+        attempt.state == GuestState.STOPPED and source_attempt.state != GuestState.RUNNING
+    )
     spec = resized_spec(saga_pass, instance, destination)
     flavor = instance.flavor or saga_pass.request.flavor
     migration = MigrationRecord(
@@ -118,7 +121,7 @@ def _free(
 
 
 def _kind_of(attempt: AgentAttempt, spec: objects.RequestSpec | None) -> MigrationKind:
-    if attempt.state == INCOMING:
+    if attempt.state == GuestState.INCOMING:
         return MigrationKind.LIVE
     return MigrationKind.MIGRATION if spec is None else MigrationKind.RESIZE
 

@@ -11,16 +11,10 @@ from dataclasses import MISSING, fields, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import (
-    SCHEMA,
-    BuildRequestRecord,
-    InstanceRecord,
-    InstanceStatus,
-    Record,
-    SagaStep,
-)
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import SCHEMA, BuildRequestRecord, InstanceRecord, Record, SagaStep
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
 Word = TypeVar("Word", bound=StrEnum)
 

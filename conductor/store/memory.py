@@ -16,7 +16,6 @@ from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
     InstanceRecord,
-    InstanceStatus,
     LeaseLost,
     RecordPage,
     RequestLease,
@@ -34,6 +33,7 @@ from conductor.store.steady_clock import steady_clock
 from rpcapi import errors
 from rpcapi.bounds import CollectionSize, estimate
 from rpcapi.resources.stamps import place_of
+from rpcapi.resources.statuses import InstanceStatus
 
 IN_PROGRESS = (InstanceStatus.SCHEDULING, InstanceStatus.BUILDING)
 

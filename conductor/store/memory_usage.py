@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from conductor.admission import RECORDED, Admission
-from conductor.store.records import InstanceRecord, InstanceStatus, digest_project, project_of
+from conductor.store.records import InstanceRecord, digest_project, project_of
+from rpcapi.resources.statuses import InstanceStatus
 
 AmountsByRequest = Mapping[str, Mapping[str, int]]
 

@@ -3,40 +3,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
-
-class MigrationKind(StrEnum):
-    MIGRATION = "migration"  # cold migration with the same flavor
-    RESIZE = "resize"
-    LIVE = "live-migration"
-    EVACUATION = "evacuation"
-
-
-class MigrationStatus(StrEnum):
-    PREPARING = "preparing"  # a destination is being selected
-    MIGRATING = "migrating"  # the guest is stopped at the source, then built at the destination
-    FINISHED = "finished"  # at the destination; the source is kept until confirm or revert
-    CONFIRMING = "confirming"
-    CONFIRMED = "confirmed"
-    REVERTING = "reverting"  # returning to the source, by request or because no destination could build it
-    REVERTED = "reverted"
-    ERROR = "error"  # failed; the instance is back on its source or in ERROR
-    COMPLETED = "completed"  # a live migration or an evacuation succeeded
-    CANCELLED = "cancelled"
-
-
-# Statuses of migrations that hold no claim.
-ENDED = frozenset(
-    {
-        MigrationStatus.CONFIRMED,
-        MigrationStatus.REVERTED,
-        MigrationStatus.ERROR,
-        MigrationStatus.COMPLETED,
-        MigrationStatus.CANCELLED,
-    }
-)
+from rpcapi.resources.statuses import ENDED_MIGRATIONS, MigrationKind, MigrationStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,4 +60,4 @@ class MigrationRecord:
 
     @property
     def has_ended(self) -> bool:
-        return self.status in ENDED
+        return self.status in ENDED_MIGRATIONS

@@ -10,52 +10,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
+from conductor.store.migrations import MigrationRecord
 from rpcapi import errors
+from rpcapi.resources.statuses import WITHOUT_CLAIM, InstanceStatus, MigrationKind, MigrationStatus
 from rpcapi.validation.text import is_sequence
 
 Record = TypeVar("Record")
 
 PROJECT_DIGITS = 16  # hex digits kept from the SHA-256 of a project id
 SCHEMA = 1  # schema version of stored documents; other versions are rejected
-
-
-class InstanceStatus(StrEnum):
-    SCHEDULING = "SCHEDULING"
-    BUILDING = "BUILDING"
-    ACTIVE = "ACTIVE"
-    STOPPING = "STOPPING"
-    SHUTOFF = "SHUTOFF"  # powered off; keeps disk, host and claim
-    STARTING = "STARTING"
-    REBOOT = "REBOOT"
-    HARD_REBOOT = "HARD_REBOOT"
-    REBUILD = "REBUILD"  # the disk is being replaced
-    SHELVING = "SHELVING"
-    SHELVED = "SHELVED"  # powered off, disk saved as an image; keeps its host until offloaded
-    OFFLOADING = "OFFLOADING"
-    SHELVED_OFFLOADED = "SHELVED_OFFLOADED"  # image only: no host, no claim
-    UNSHELVING = "UNSHELVING"
-    RESIZE = "RESIZE"  # cold migration or resize in progress
-    VERIFY_RESIZE = "VERIFY_RESIZE"  # at the destination; the source is kept until confirm or revert
-    REVERT_RESIZE = "REVERT_RESIZE"
-    MIGRATING = "MIGRATING"  # live migration in progress
-    ERROR = "ERROR"
-    DELETING = "DELETING"
-    DELETED = "DELETED"
-
-
-# Statuses in which the instance is on its recorded host under a confirmed claim.
-ON_HOST = frozenset(
-    {
-        *(InstanceStatus.ACTIVE, InstanceStatus.STOPPING, InstanceStatus.SHUTOFF, InstanceStatus.STARTING),
-        *(InstanceStatus.REBOOT, InstanceStatus.HARD_REBOOT, InstanceStatus.REBUILD),
-        *(InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE),
-    }
-)
-
-
-# Statuses without a claim and without quota usage once the saga has ended. Keep in sync with store/lua/_usage.lua.
-WITHOUT_CLAIM = frozenset({InstanceStatus.ERROR, InstanceStatus.SHELVED_OFFLOADED})
 
 
 class SagaStep(StrEnum):

@@ -11,22 +11,20 @@ from typing import Any, NamedTuple
 from rpcapi import errors
 from rpcapi.admin import Session, groups, services, waiting
 from rpcapi.admin.error_messages import describe_error
-from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.resources import names
+from rpcapi.resources.statuses import ENDED_MIGRATIONS, InstanceStatus, MigrationKind, MigrationStatus
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 0.5  # seconds between reads of the open migrations
-MOVED = frozenset({"completed", "confirmed"})
+MOVED = frozenset({MigrationStatus.COMPLETED, MigrationStatus.CONFIRMED})
 MAX_OPEN = 100  # concurrent moves, and migrations per read
-
-FINISHED = "finished"  # at its destination; the source is kept until confirmation
-RESIZE = "resize"
 
 # Requests moves of servers under these migration uuids, all or none; raises errors.GanttError. Idempotent.
 Start = Callable[[Sequence[Any], Sequence[str]], None]
 PARALLEL = 4  # default number of concurrent moves
 REASON = "drained"
-SHELVED = frozenset({"SHELVED", "OFFLOADING"})
+SHELVED = frozenset({InstanceStatus.SHELVED, InstanceStatus.OFFLOADING})
+OFFLOADED = (InstanceStatus.SHELVED_OFFLOADED, InstanceStatus.DELETED)
 
 # Creates a progress bar, like tqdm's, for a number of steps.
 MakeBar = Callable[[int], AbstractContextManager[Any]]
@@ -110,7 +108,7 @@ class HostMoves:
             for migration in self._session.call(get_migrations, uuids[start : start + MAX_OPEN]).migrations
         ]
         for migration in migrations:
-            if migration.status == FINISHED and migration.uuid not in self._confirmed:
+            if migration.status == MigrationStatus.FINISHED and migration.uuid not in self._confirmed:
                 self._confirm(migration, bar)
         ended = [item for item in migrations if item.status in ENDED_MIGRATIONS and item.uuid in self._open]
         for migration in ended:
@@ -123,7 +121,7 @@ class HostMoves:
         return len(ended)
 
     def _confirm(self, migration: Any, bar: Any) -> None:
-        if migration.kind == RESIZE:
+        if migration.kind == MigrationKind.RESIZE:
             del self._open[migration.uuid]
             self.fail(migration.instance, f"its resize {migration.uuid} waits to be confirmed or reverted", bar)
             return
@@ -145,7 +143,7 @@ def servers_on(session: Session, host: str) -> list[Any]:
     return [
         server
         for server in session.list_instances()
-        if names.host_of(server.host or "") == host and server.status != "DELETING"
+        if names.host_of(server.host or "") == host and server.status != InstanceStatus.DELETING
     ]
 
 
@@ -173,7 +171,7 @@ def drain(
     conductor = session.conductor
 
     def start(batch: Sequence[Any], migrations: Sequence[str]) -> None:
-        copies = is_live and any(server.status == "ACTIVE" for server in batch)
+        copies = is_live and any(server.status == InstanceStatus.ACTIVE for server in batch)
         migrate = conductor.live_migrate_instances if copies else conductor.migrate_instances
         session.call(migrate, [server.uuid for server in batch], list(migrations))
 
@@ -204,7 +202,7 @@ def _offload(session: Session, servers: Sequence[str], moves: HostMoves, timeout
         except errors.InstanceConflict:
             continue  # its status has changed; the records show the result
     ends = waiting.wait_for_status(session, servers, waiting.END_STATUSES - SHELVED, timeout, bar)
-    left = [record for record in ends.values() if record.status not in ("SHELVED_OFFLOADED", "DELETED")]
+    left = [record for record in ends.values() if record.status not in OFFLOADED]
     moves.failures += [MoveFailure(record.uuid, f"it is {record.status}") for record in left]
     return len(ends) - len(left)
 

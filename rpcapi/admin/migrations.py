@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ended statuses of migrations, and the progress of live migrations."""
+"""Progress of live migrations."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rpcapi.admin import Session
+from rpcapi.resources.statuses import MigrationKind, MigrationStatus
 
-ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
-LIVE, COPYING = "live-migration", ("preparing", "migrating")  # migrations that report progress
+COPYING = (MigrationStatus.PREPARING, MigrationStatus.MIGRATING)  # statuses of live migrations that report progress
 CHUNK = 100
 
 
@@ -19,7 +19,7 @@ class CopyProgress(NamedTuple):
 
 
 def read_progress(session: Session, migrations: Iterable[Any]) -> dict[str, CopyProgress]:
-    uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
+    uuids = [item.uuid for item in migrations if item.kind == MigrationKind.LIVE and item.status in COPYING]
     progress: dict[str, CopyProgress] = {}
     for start in range(0, len(uuids), CHUNK):
         page = session.call(session.conductor.list_copies, uuids[start : start + CHUNK])

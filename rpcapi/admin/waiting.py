@@ -7,13 +7,17 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.admin import Session
+from rpcapi.resources.statuses import InstanceStatus
 
 CHUNK = 500  # instances per call
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
 # Statuses without a change in progress.
 END_STATUSES = frozenset(
-    {"ACTIVE", "SHUTOFF", "SHELVED", "SHELVED_OFFLOADED", "VERIFY_RESIZE", "ERROR", "DELETING", "DELETED"}
+    {
+        *(InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.SHELVED, InstanceStatus.SHELVED_OFFLOADED),
+        *(InstanceStatus.VERIFY_RESIZE, InstanceStatus.ERROR, InstanceStatus.DELETING, InstanceStatus.DELETED),
+    }
 )
 
 

@@ -14,6 +14,7 @@ from rpcapi.admin.argument import Argument
 from rpcapi.cli import progress, server
 from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.server import number_names
+from rpcapi.resources.statuses import InstanceStatus
 from rpcapi.validation.instances import canonical_uuid
 
 
@@ -80,19 +81,19 @@ class BootServer(Lister):
             )
         instances = [instances_by_uuid[instance_uuid] for instance_uuid in uuids if instance_uuid in instances_by_uuid]
         statuses = [instance.status for instance in instances]
-        if statuses.count("ACTIVE") < len(uuids):
+        if statuses.count(InstanceStatus.ACTIVE) < len(uuids):
             self.exit_code = 1
             self.show_message(_describe_shortfall(statuses, len(uuids), args.timeout, self.session.ctxt.request_id))
         return instances
 
 
 def _describe_shortfall(statuses: Sequence[str], count: int, timeout: float, request_id: str) -> str:
-    parts = [f"{statuses.count('ACTIVE')} of {count} are ACTIVE"]
+    parts = [f"{statuses.count(InstanceStatus.ACTIVE)} of {count} are ACTIVE"]
     unfinished = [status for status in statuses if status not in server.BOOT_END_STATUSES]
     if unfinished:
         names = " or ".join(sorted(set(unfinished)))
         command = f"gantt server list --request {request_id}"
         parts.append(f"{len(unfinished)} still {names} after {timeout:g} s: `{command}` follows them")
-    if "ERROR" in statuses:
-        parts.append(f"{statuses.count('ERROR')} in ERROR: `gantt explain {request_id}` shows why")
+    if InstanceStatus.ERROR in statuses:
+        parts.append(f"{statuses.count(InstanceStatus.ERROR)} in ERROR: `gantt explain {request_id}` shows why")
     return "; ".join(parts)

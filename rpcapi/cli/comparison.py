@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.resources import names
-from rpcapi.resources.claims import INSTANCE, ClaimRole
-
-UNJOURNALLED = "unjournalled"
-# Statuses in which a server is on its host.
-ON_HOST = frozenset(
-    {
-        *("ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD", "SHELVING", "SHELVED"),
-        *("VERIFY_RESIZE", "SOURCE"),
-    }
+from rpcapi.resources.claims import INSTANCE, ClaimRole, ClaimState
+from rpcapi.resources.statuses import (
+    ENDED_MIGRATIONS,
+    ON_HOST,
+    GuestState,
+    InstanceStatus,
+    MigrationKind,
+    MigrationStatus,
 )
-EVACUATION = "evacuation"  # kind of migration without a source claim
+
+SOURCE = "SOURCE"  # status of the record expected at the source of a finished move
+WITH_GUEST = ON_HOST | {SOURCE}
 
 
 class Difference(NamedTuple):
@@ -72,7 +72,7 @@ class ClusterReading:
 
     @cached_property
     def open_migrations(self) -> list[Any]:
-        return [item for item in self.migrations.values() if _is_open(item) and item.kind != EVACUATION]
+        return [item for item in self.migrations.values() if _is_open(item) and item.kind != MigrationKind.EVACUATION]
 
     @cached_property
     def sources(self) -> list[RecordedEnd]:
@@ -116,8 +116,8 @@ class ClusterReading:
         if record is None or record.status not in ON_HOST:
             return None
         place = _place_of(record)
-        has_guest = any(guest.place == place and guest.state != UNJOURNALLED for guest in self.guests)
-        return place.host if has_guest and self.claim_states.get(place) == "confirmed" else None
+        has_guest = any(guest.place == place and guest.state != GuestState.UNJOURNALLED for guest in self.guests)
+        return place.host if has_guest and self.claim_states.get(place) == ClaimState.CONFIRMED else None
 
 
 def compare(reading: ClusterReading) -> list[Difference]:
@@ -138,7 +138,7 @@ def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
     """Yield confirmed source claims whose migration has ended or has no record."""
     for claim in reading.claims:
         place, record = place_of_claim(claim), reading.migrations.get(claim["migration"])
-        is_source = claim["role"] == ClaimRole.SOURCE and claim["state"] == "confirmed"
+        is_source = claim["role"] == ClaimRole.SOURCE and claim["state"] == ClaimState.CONFIRMED
         if is_source and not _is_open(record) and place.host not in reading.silent:
             fate = "has no record" if record is None else f"is {record.status}"
             yield Difference("leaked migration", *place, f"migration {claim['migration']} {fate}")
@@ -153,7 +153,7 @@ def _is_open(migration: Any) -> bool:
 
 
 def _status_of_source(migration: Any) -> str:
-    return "SOURCE" if migration.status == "finished" else str(migration.status)
+    return SOURCE if migration.status == MigrationStatus.FINISHED else str(migration.status)
 
 
 def _place_of(record: Any) -> Place:
@@ -172,17 +172,17 @@ def _guest_differences(reading: ClusterReading) -> Iterator[Difference]:
         place = guest.place
         state, record = reading.claim_states.get(place), _record_of(reading, place)
         difference = None
-        if guest.state == UNJOURNALLED:
+        if guest.state == GuestState.UNJOURNALLED:
             difference = "guest without journal", "its agent's journal has no live attempt of it"
-        elif state != "confirmed" and counts[guest.uuid] > 1 and place not in sources:
+        elif state != ClaimState.CONFIRMED and counts[guest.uuid] > 1 and place not in sources:
             difference = "second copy", f"{counts[guest.uuid]} guests; the claim is {_describe(places[guest.uuid])}"
-        elif state == "unverified":
+        elif state == ClaimState.UNVERIFIED:
             difference = "unverified claim", f"the store does not know this attempt; {describe_record(record)}"
-        elif state != "confirmed":
+        elif state != ClaimState.CONFIRMED:
             difference = "guest without claim", f"the claim is {_describe(places[guest.uuid])}"
         elif record is None:
             difference = "guest without record", "its claim is confirmed"
-        elif _place_of(record) != place or record.status == "ERROR":
+        elif _place_of(record) != place or record.status == InstanceStatus.ERROR:
             difference = "guest and record differ", describe_record(record)
         elif place in unheld:
             difference = "guest exceeds claim", f"it uses {_describe_amounts(unheld[place])}; its claim holds less"
@@ -197,19 +197,19 @@ def _record_of(reading: ClusterReading, place: Place) -> Any:
 def _claim_differences(reading: ClusterReading) -> Iterator[Difference]:
     running = {guest.place for guest in reading.guests}
     for place, state in reading.claim_states.items():
-        if state != "prepared" and place not in running and place.host not in reading.silent:
+        if state != ClaimState.PREPARED and place not in running and place.host not in reading.silent:
             record = _record_of(reading, place)
             yield Difference("claim without guest", *place, f"the claim is {state}; {describe_record(record)}")
 
 
 def _record_differences(reading: ClusterReading) -> Iterator[Difference]:
     for record in reading.expected.values():
-        if record.status in ON_HOST and reading.claim_states.get(_place_of(record)) != "confirmed":
+        if record.status in WITH_GUEST and reading.claim_states.get(_place_of(record)) != ClaimState.CONFIRMED:
             yield Difference("record without claim", *_place_of(record), f"the record is {record.status}")
 
 
 def _silent_hosts(reading: ClusterReading) -> Iterator[Difference]:
-    records = {_place_of(record) for record in reading.expected.values() if record.status in ON_HOST}
+    records = {_place_of(record) for record in reading.expected.values() if record.status in WITH_GUEST}
     places = records | reading.claim_states.keys()
     counts = Counter(place.host for place in places if place.host in reading.silent)
     for host, count in sorted(counts.items()):

@@ -10,9 +10,9 @@ from rpcapi.admin.argument import Argument, parse_number
 from rpcapi.admin.host_moves import MAX_OPEN
 from rpcapi.cli import progress
 from rpcapi.cli.command import CommandOutput, Lister
-from rpcapi.cli.comparison import EVACUATION
 from rpcapi.cli.host_control import parse_service_host
 from rpcapi.resources import names
+from rpcapi.resources.statuses import MigrationKind
 
 parse_parallel = parse_number(int, 1, MAX_OPEN)
 COLUMNS = ("server", "reason")
@@ -95,7 +95,7 @@ class EvacuateHost(Lister):
         open_moves = [
             move
             for move in host_moves.open_moves(self.session)
-            if move.kind == EVACUATION and names.host_of(move.source_host) == host
+            if move.kind == MigrationKind.EVACUATION and names.host_of(move.source_host) == host
         ]
         moving = {move.instance for move in open_moves}
         servers = [item for item in host_moves.servers_on(self.session, host) if item.uuid not in moving]

@@ -8,13 +8,10 @@ from rpcapi.admin.argument import Argument
 from rpcapi.admin.migrations import CopyProgress, read_progress
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, attempts_cell, attributes, timestamp_cell
 from rpcapi.cli.server import resolve_uuids
+from rpcapi.resources.statuses import MigrationStatus
 from rpcapi.validation.instances import canonical_uuid
 
 COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "progress", "reason", "updated")
-STATUSES = (
-    *("preparing", "migrating", "finished", "confirming", "confirmed", "reverting", "reverted", "error"),
-    *("completed", "cancelled"),
-)
 
 
 class ListMigrations(Lister):
@@ -23,7 +20,7 @@ class ListMigrations(Lister):
     ARGUMENTS = (
         Argument("--server", help="Only migrations of this server, by uuid or name."),
         Argument("--host", help="Only migrations from or to this host or node."),
-        Argument("--status", choices=STATUSES, help="Only migrations in this status."),
+        Argument("--status", choices=[*map(str, MigrationStatus)], help="Only migrations in this status."),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:

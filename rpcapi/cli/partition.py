@@ -5,6 +5,7 @@ import argparse
 
 from rpcapi import errors
 from rpcapi.admin.argument import Argument
+from rpcapi.admin.services import DOWN, UP
 from rpcapi.admin.state_write import update_document
 from rpcapi.cli.command import Command, CommandOutput, Lister, counts_cell
 
@@ -21,7 +22,7 @@ class ListPartitions(Lister):
         reply = self.session.call(self.session.scheduler.list_partitions)
         rows = reply.rows("names", "available", "hosts", "alive", "claims", "epochs", "positions")
         return COLUMNS, [
-            (name, "up" if available else "down", hosts, alive, counts_cell(claims), epoch, position)
+            (name, UP if available else DOWN, hosts, alive, counts_cell(claims), epoch, position)
             for name, available, hosts, alive, claims, epoch, position in rows
         ]
 

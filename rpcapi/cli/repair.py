@@ -12,11 +12,10 @@ from rpcapi.admin.error_messages import describe_error
 from rpcapi.cli.command import CommandFailed
 from rpcapi.cli.comparison import ClusterReading, Difference, describe_record, place_of_claim
 from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.statuses import GuestState, InstanceStatus
 
 NO_REPAIR = "none"  # outcome, or its prefix, of a difference that stays
 NEEDS_YES = f"{NO_REPAIR}: needs --yes"
-STOPPED = "stopped"  # powered-off guest, as in rpcapi.objects.GuestPage
-OFFLOADED = "SHELVED_OFFLOADED"
 
 Repair = Callable[[Session, Difference], None]
 
@@ -125,7 +124,7 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
     migration = reading.migration_of(guest.place)
     if record is None and migration is None:
         return _plan_adoption(reading, difference)
-    return _plan_end_of_guest(reading, difference, migration, is_off=guest.state == STOPPED)
+    return _plan_end_of_guest(reading, difference, migration, is_off=guest.state == GuestState.STOPPED)
 
 
 def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migration: Any, *, is_off: bool) -> Act:
@@ -138,7 +137,7 @@ def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migratio
         why = f"either {copy}, or {rival} is the original; the migration has no record"
         text = f"{NO_REPAIR}: {why}; compare them, and to end this one repeat with --end {uuid}"
         return Act(difference, text, _end_running_migration, "ended at its host", Consent.END)
-    if record is not None and right_host in (None, host) and record.status != OFFLOADED:
+    if record is not None and right_host in (None, host) and record.status != InstanceStatus.SHELVED_OFFLOADED:
         return Act(difference, f"{NO_REPAIR}: {copy}, may be the only one; {describe_record(record)}")
     copy_left = f"its guest on {right_host}" if right_host else "its image"
     remains = "which is deleted" if record is None else f"which keeps {copy_left}"

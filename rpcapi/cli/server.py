@@ -11,15 +11,11 @@ from rpcapi.admin import Session, waiting
 from rpcapi.admin.argument import Argument, parse_number
 from rpcapi.cli import live_output
 from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, ShowOne, attempts_cell, attributes, timestamp_cell
+from rpcapi.resources.statuses import InstanceStatus
 
 COLUMNS = ("uuid", "name", "flavor", "status", "host", "reason", "request_id")
 WIDE = "request_id"  # omitted from tables unless requested, to limit their width
-STATUSES = (
-    *("SCHEDULING", "BUILDING", "ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD"),
-    *("SHELVING", "SHELVED", "OFFLOADING", "SHELVED_OFFLOADED", "UNSHELVING", "RESIZE", "VERIFY_RESIZE"),
-    *("REVERT_RESIZE", "MIGRATING", "ERROR", "DELETING", "DELETED"),
-)
-BOOT_END_STATUSES = ("ACTIVE", "ERROR", "DELETED")
+BOOT_END_STATUSES = (InstanceStatus.ACTIVE, InstanceStatus.ERROR, InstanceStatus.DELETED)
 
 
 def number_names(name: str | None, count: int) -> list[str]:
@@ -44,7 +40,7 @@ def _list_uuids(session: Session, names: set[str]) -> dict[str, list[str]]:
     existing: dict[str, list[str]] = {}
     deleted: dict[str, list[str]] = {}
     for instance in session.list_instances(deleted=True):
-        matches = deleted if instance.status == "DELETED" else existing
+        matches = deleted if instance.status == InstanceStatus.DELETED else existing
         for text in names & {instance.uuid, instance.name}:
             matches.setdefault(text, []).append(instance.uuid)
     return {**deleted, **existing}
@@ -74,7 +70,7 @@ class ListServers(Lister):
 
     ARGUMENTS = (
         Argument("--host", help="Only servers whose current or last host or node is this."),
-        Argument("--status", type=str.upper, choices=STATUSES, help="Only servers in this status."),
+        Argument("--status", type=str.upper, choices=[*map(str, InstanceStatus)], help="Only servers in this status."),
         Argument("--request", metavar="REQUEST_ID", help="Only servers of this request."),
         Argument("--limit", type=parse_number(int, 1), metavar="N", help="At most N servers."),
         Argument("--deleted", action="store_true", help="Include deleted servers that are still recorded."),
@@ -117,13 +113,13 @@ class ListServers(Lister):
 
 
 def _includes_deleted(args: argparse.Namespace) -> bool:
-    return bool(args.deleted or args.status == "DELETED")
+    return bool(args.deleted or args.status == InstanceStatus.DELETED)
 
 
 def _matches(instance: Any, args: argparse.Namespace) -> bool:
     host = instance.host or ""
     return (
-        (_includes_deleted(args) or instance.status != "DELETED")
+        (_includes_deleted(args) or instance.status != InstanceStatus.DELETED)
         and args.host in (None, host, host.partition("/")[0])
         and args.status in (None, instance.status)
         and args.request in (None, instance.request_id)

@@ -9,6 +9,7 @@ from rpcapi.admin.argument import Argument
 from rpcapi.cli import progress
 from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.cli.host_control import parse_service_host
+from rpcapi.resources.statuses import InstanceStatus
 from rpcapi.validation.instances import canonical_uuid
 
 
@@ -53,10 +54,10 @@ class AdoptServers(Command):
             )
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        ends = {"DELETED", "ERROR"} if args.delete else waiting.END_STATUSES
+        ends = {InstanceStatus.DELETED, InstanceStatus.ERROR} if args.delete else waiting.END_STATUSES
         with progress.progress_bar(len(uuids), "adopted", self.app.stderr, args) as bar:
             instances = waiting.wait_for_status(self.session, uuids, ends, args.timeout, bar)
-        expected = {"DELETED"} if args.delete else {"ACTIVE", "SHUTOFF"}
+        expected = {InstanceStatus.DELETED} if args.delete else {InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF}
         others = [f"{item.uuid}: {item.status}" for item in instances.values() if item.status not in expected]
         if others:
             raise CommandFailed(f"{len(others)} of {len(uuids)} are in another state: {', '.join(others[:5])}")

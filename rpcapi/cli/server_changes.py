@@ -11,6 +11,7 @@ from rpcapi.admin.argument import Argument
 from rpcapi.cli import progress
 from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.cli.server import resolve_uuids
+from rpcapi.resources.statuses import InstanceStatus, MigrationStatus
 
 if TYPE_CHECKING:
     from rpcapi.objects.request_spec import RequestSpec
@@ -85,19 +86,19 @@ class ChangeServers(Command):
 class StopServers(ChangeServers):
     """Power servers off; they keep their disks and claims."""
 
-    STATE, STATUSES, METHOD = "stopped", ("SHUTOFF",), "stop_instances"
+    STATE, STATUSES, METHOD = "stopped", (InstanceStatus.SHUTOFF,), "stop_instances"
 
 
 class StartServers(ChangeServers):
     """Start stopped servers on their hosts."""
 
-    STATE, STATUSES, METHOD = "started", ("ACTIVE",), "start_instances"
+    STATE, STATUSES, METHOD = "started", (InstanceStatus.ACTIVE,), "start_instances"
 
 
 class RebootServers(ChangeServers):
     """Reboot running servers."""
 
-    STATE, STATUSES, METHOD = "rebooted", ("ACTIVE",), "reboot_instances"
+    STATE, STATUSES, METHOD = "rebooted", (InstanceStatus.ACTIVE,), "reboot_instances"
     OPTIONS = ("hard",)
 
     ARGUMENTS = (
@@ -113,7 +114,7 @@ class RebuildServers(ChangeServers):
     With --image, hosts must be able to run the new image. Servers in ERROR whose host is gone are evacuated.
     """
 
-    STATE, STATUSES, METHOD = "rebuilt", ("ACTIVE", "SHUTOFF"), "rebuild_instances"
+    STATE, STATUSES, METHOD = "rebuilt", (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF), "rebuild_instances"
 
     ARGUMENTS = (Argument("--image", metavar="NAME", help="Another image, by name or id; see `gantt image list`."),)
 
@@ -128,19 +129,19 @@ class RebuildServers(ChangeServers):
 class ShelveServers(ChangeServers):
     """Power servers off and save their disks; after [conductor] shelved_offload_time they leave their hosts."""
 
-    STATE, STATUSES, METHOD = "shelved", ("SHELVED", "SHELVED_OFFLOADED"), "shelve_instances"
+    STATE, STATUSES, METHOD = "shelved", (InstanceStatus.SHELVED, InstanceStatus.SHELVED_OFFLOADED), "shelve_instances"
 
 
 class OffloadServers(ChangeServers):
     """Remove shelved servers from their hosts immediately."""
 
-    STATE, STATUSES, METHOD = "offloaded", ("SHELVED_OFFLOADED",), "offload_instances"
+    STATE, STATUSES, METHOD = "offloaded", (InstanceStatus.SHELVED_OFFLOADED,), "offload_instances"
 
 
 class UnshelveServers(ChangeServers):
     """Start shelved servers on their hosts; offloaded servers are scheduled again."""
 
-    STATE, STATUSES, METHOD = "unshelved", ("ACTIVE",), "unshelve_instances"
+    STATE, STATUSES, METHOD = "unshelved", (InstanceStatus.ACTIVE,), "unshelve_instances"
     OPTIONS = ("host",)
 
     ARGUMENTS = (
@@ -151,12 +152,12 @@ class UnshelveServers(ChangeServers):
 class DeleteServers(ChangeServers):
     """Delete servers: stop their guests, then release their claims."""
 
-    STATE, STATUSES, METHOD = "deleted", ("DELETED",), "delete_instances"
-    END_STATUSES = ("DELETED", "ERROR")
+    STATE, STATUSES, METHOD = "deleted", (InstanceStatus.DELETED,), "delete_instances"
+    END_STATUSES = (InstanceStatus.DELETED, InstanceStatus.ERROR)
 
     def _uuids(self, args: argparse.Namespace) -> list[str]:
         instances = waiting.fetch_instances(self.session, super()._uuids(args))
-        uuids = [instance.uuid for instance in instances if instance.status != "DELETED"]
+        uuids = [instance.uuid for instance in instances if instance.status != InstanceStatus.DELETED]
         if len(uuids) < len(instances):
             self.show_message(f"{len(instances) - len(uuids)} already deleted")
         return uuids
@@ -165,9 +166,9 @@ class DeleteServers(ChangeServers):
 class _MoveServers(ChangeServers):
     """Base of the commands that start moves. MOVED: migration statuses after arrival at the destination."""
 
-    STATUSES: ClassVar[tuple[str, ...]] = ("VERIFY_RESIZE",)
+    STATUSES: ClassVar[tuple[str, ...]] = (InstanceStatus.VERIFY_RESIZE,)
     BY_GROUP = True
-    MOVED: ClassVar[tuple[str, ...]] = ("finished", "confirming", "confirmed")
+    MOVED: ClassVar[tuple[str, ...]] = (MigrationStatus.FINISHED, MigrationStatus.CONFIRMING, MigrationStatus.CONFIRMED)
 
     _migrations: list[str]
 
@@ -195,8 +196,8 @@ class MigrateServers(_MoveServers):
 class LiveMigrateServers(_MoveServers):
     """Live-migrate servers, affinity groups as a whole; `gantt migration list` shows the progress."""
 
-    STATE, STATUSES, METHOD, OPTIONS = "migrated live", ("ACTIVE",), "live_migrate_instances", ("host",)
-    MOVED = ("completed",)
+    STATE, STATUSES, METHOD, OPTIONS = "migrated live", (InstanceStatus.ACTIVE,), "live_migrate_instances", ("host",)
+    MOVED = (MigrationStatus.COMPLETED,)
     ARGUMENTS = (HOST_OPTION,)
 
 
@@ -207,9 +208,10 @@ class EvacuateServers(_MoveServers):
     of each attempt, and can be evacuated again. `gantt migration list` shows evacuations.
     """
 
-    STATE, STATUSES, METHOD, OPTIONS = "evacuated", ("ACTIVE", "SHUTOFF"), "evacuate_instances", ("target",)
+    STATE, METHOD, OPTIONS = "evacuated", "evacuate_instances", ("target",)
+    STATUSES = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF)
     BY_GROUP = False
-    MOVED = ("completed",)
+    MOVED = (MigrationStatus.COMPLETED,)
     ARGUMENTS = (Argument("--host", dest="target", metavar="NAME", help=HOST_HELP),)
 
 
@@ -242,9 +244,9 @@ class ResizeServers(_MoveServers):
 
 
 class _EndMoves(ChangeServers):
-    STATUSES = ("ACTIVE", "SHUTOFF")
+    STATUSES = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF)
     BY_GROUP = True
-    END_STATUSES = waiting.END_STATUSES - {"VERIFY_RESIZE"}
+    END_STATUSES = waiting.END_STATUSES - {InstanceStatus.VERIFY_RESIZE}
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         instances = waiting.fetch_instances(self.session, uuids)

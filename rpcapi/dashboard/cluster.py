@@ -8,17 +8,18 @@ from typing import Any, NamedTuple
 
 from rpcapi import objects
 from rpcapi.admin import groups
-from rpcapi.admin.migrations import ENDED_MIGRATIONS, CopyProgress, read_progress
+from rpcapi.admin.migrations import CopyProgress, read_progress
 from rpcapi.admin.session import NO_ANSWER, Session
 from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.cached import Cached
 from rpcapi.resources import names
+from rpcapi.resources.claims import ClaimState
+from rpcapi.resources.statuses import ENDED_MIGRATIONS
 
 USER = "gantt-dashboard"  # user of shared reads
 MOST_CLAIMS = 20_000  # claims of Placement API clients to search for a host's
 MOST_IN_FLIGHT = 1000  # shown claims in flight per partition
 MOST_MIGRATIONS = 500  # shown ended migrations; running ones are all shown
-PREPARED = "prepared"
 
 
 class ClaimsInFlight(NamedTuple):
@@ -91,7 +92,7 @@ class CachedCluster:
         for name, counts in zip(partitions.names, partitions.claims, strict=True):
             if counts is None:
                 is_complete = False  # its store does not answer
-            elif counts.get(PREPARED):
+            elif counts.get(ClaimState.PREPARED):
                 claims = session.call(session.claims_of(name).list_prepared_claims, MOST_IN_FLIGHT).claims
                 prepared += [{**claim, "partition": name} for claim in claims]
                 is_complete = is_complete and len(claims) < MOST_IN_FLIGHT

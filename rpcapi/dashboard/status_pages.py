@@ -4,12 +4,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.admin.services import AGENT, DOWN, UP, host_of
 from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.cluster import MOST_IN_FLIGHT, CachedCluster, now_ms
 from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.pages import Page, PageRequest
+from rpcapi.resources.statuses import ENDED_MIGRATIONS
 
 RECENT_REFUSALS = 10
 PARTITION_FIELDS = ("name", "available", "epoch", "position", "claims")

@@ -8,12 +8,6 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation.documents import IMAGE
 from rpcapi.validation.moves import read_move
 
-# All states but UNJOURNALLED have a live attempt in the agent's journal.
-RUNNING = "running"
-STOPPED = "stopped"
-INCOMING = "incoming"  # paused until a copy from another host fills it
-CONFIRMED = "confirmed"  # the claim is confirmed; the guest is about to be created or started
-UNJOURNALLED = "unjournalled"  # the guest has no live attempt
 REBOOT = "reboot"  # starts a powered-off guest
 REBUILD = "rebuild"  # replaces the disk; a powered-off guest stays off
 MAX_NUMBER = 2**53 - 1  # largest exact integer in JSON
@@ -26,7 +20,7 @@ END = "end"  # remove the guest, then release the claim
 class GuestPage(base.GanttObject):
     """Page of a service host's guests, by uuid and attempt.
 
-    Attempts without a confirmed claim are omitted. ``names`` are nodes; ``states`` are constants of this module.
+    Attempts without a confirmed claim are omitted. ``names`` are nodes; ``states`` are GuestState.
     """
 
     fields = {

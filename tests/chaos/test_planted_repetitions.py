@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conductor.store import redis as redis_records
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.final_state import FinalState
 from devstack.lab.chaos.history import CallHistory, CallOutcome, Operation
@@ -17,6 +17,7 @@ from devstack.lab.chaos.promise_checks import check_promises
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import ViolationKind
 from devstack.servers.redis import RedisServer
+from rpcapi.resources.statuses import InstanceStatus
 from scheduler_svc.store import registrations
 from tests.chaos.test_planted_defects import guest
 from tests.support.conductor.bench import StoreWithClock, redis_bench, request

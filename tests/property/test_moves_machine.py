@@ -73,7 +73,7 @@ DEFECTS: dict[SagaStep, StepFunction] = {
 @pytest.mark.parametrize("step", DEFECTS)
 def test_planted_defect_is_seen(monkeypatch: pytest.MonkeyPatch, step: SagaStep) -> None:
     planted = [
-        row._replace(run=DEFECTS[step], following="cast done") if row.name == step else row for row in saga.STEPS
+        row._replace(run=DEFECTS[step], following=" ".join(SagaStep)) if row.name == step else row for row in saga.STEPS
     ]
     monkeypatch.setattr(saga, "STEPS", tuple(planted))
     machine = bind(MovesMachine, make_partition=staticmethod(memory_partition), interrupts=True)

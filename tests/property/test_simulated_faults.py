@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from compute_agent.attempts.isolation import AuditDuty
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
+from rpcapi.resources.statuses import InstanceStatus
 from scheduler_svc.store import registrations
 from tests.support.conductor.live_cluster import HOSTS
 from tests.support.simulation.faults import Fault

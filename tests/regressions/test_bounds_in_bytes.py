@@ -17,10 +17,11 @@ from conductor.store.bounds import OPTIONS as RECORD_OPTIONS
 from conductor.store.bounds import record_bounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
-from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
+from conductor.store.records import SagaStep, StoreTimeouts
 from conductor.store.redis import RedisConductorStore
 from rpcapi import context, errors, objects
 from rpcapi.resources.claims import Answer, GroupPolicy
+from rpcapi.resources.statuses import InstanceStatus
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.replication.reaper import Reaper, ReapLimits
 from scheduler_svc.replication.size_measurement import SizeMeasurement

@@ -12,9 +12,10 @@ from conductor.saga.abort import abort as abort_step
 from conductor.saga.alternate import alternate
 from conductor.saga.reconcile import settle
 from conductor.saga.transitions import finish
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from rpcapi import context, objects
 from rpcapi.resources.claims import Answer
+from rpcapi.resources.statuses import InstanceStatus
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall

@@ -12,8 +12,9 @@ import pytest
 from conductor.reports import intake
 from conductor.reports.intake import BuildResult, apply_result
 from conductor.saga.moves import begin_move, select_next
-from conductor.store.migrations import MigrationKind, MigrationRecord
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord, SagaStep
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind
 from scheduler_svc.core.records import ClaimRef
 from tests.support.conductor.simulated_cluster import CTXT, THREE, SimulatedCluster, migration_of, uuid_list
 

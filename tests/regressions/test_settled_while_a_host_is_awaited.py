@@ -8,7 +8,8 @@ then reported was waited for without end, and the server was shown as BUILDING f
 import copy
 from dataclasses import replace
 
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
+from rpcapi.resources.statuses import InstanceStatus
 from scheduler_svc.store.records import RunningClaim
 from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from conductor.store.records import InstanceStatus
 from rpcapi.resources import names
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.live_cluster import HOSTS
 from tests.support.conductor.simulated_cluster import uuid_list
 from tests.support.simulation.moves_cluster import SLOTS, SPEC, MovesCluster

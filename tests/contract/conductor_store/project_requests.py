@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conductor.store.records import InstanceStatus, RequestLease, SagaStep, make_request_key
+from conductor.store.records import RequestLease, SagaStep, make_request_key
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import StoreWithClock, request
 
 

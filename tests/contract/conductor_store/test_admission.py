@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from conductor.admission import Admission
-from conductor.store.records import InstanceStatus, SagaStep, make_request_key
+from conductor.store.records import SagaStep, make_request_key
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import RETENTION_MS, StoreWithClock, request
 
 AMOUNTS = {"instances": 1, "VCPU": 2, "CUSTOM_GPU": 1}

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from conductor.store import keys
-from conductor.store.records import InstanceStatus, make_request_key
+from conductor.store.records import make_request_key
 from devstack.servers.redis import RedisServer
+from rpcapi.resources.statuses import InstanceStatus
 from tests.contract.conductor_store.project_requests import build, delete, finish, record, report, take, take_one
 from tests.support.conductor.bench import LEASE_MS, StoreWithClock, redis_bench, request
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.store.records import InstanceStatus, LeaseLost, SagaStep, make_lease_token
+from conductor.store.records import LeaseLost, SagaStep, make_lease_token
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import LEASE_MS, RETENTION_MS, StoreWithClock, request, take_lease
 
 

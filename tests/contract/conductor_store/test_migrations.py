@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from conductor.store.documents import dump_instance
-from conductor.store.migrations import ENDED, MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord
 from rpcapi import errors
+from rpcapi.resources.statuses import ENDED_MIGRATIONS, InstanceStatus, MigrationKind, MigrationStatus
 from tests.support.conductor.bench import RETENTION_MS, StoreWithClock, request, take_lease
 
 UUIDS = ["a", "b", "c"]
@@ -100,9 +101,9 @@ def test_only_ended_migrations_are_purged(bench: StoreWithClock, status: Migrati
     early = bench.store.purge()
     assert early == 0 or bench.now() - start_ms > RETENTION_MS  # a slow machine: the clock of Redis is a real one
     bench.pass_time(RETENTION_MS + 1)
-    assert early + bench.store.purge() == (status in ENDED)
-    assert bool(bench.store.migrations(["m"])) == (status not in ENDED)
-    assert bool(bench.store.page_migrations(None, 9).records) == (status not in ENDED)
+    assert early + bench.store.purge() == (status in ENDED_MIGRATIONS)
+    assert bool(bench.store.migrations(["m"])) == (status not in ENDED_MIGRATIONS)
+    assert bool(bench.store.page_migrations(None, 9).records) == (status not in ENDED_MIGRATIONS)
     assert bench.store.purge() == 0
     assert bench.store.get(["a"])["a"].status == InstanceStatus.SCHEDULING
 

@@ -13,10 +13,11 @@ from conductor.instances import get_instances, list_hosts, list_instances
 from conductor.migrations import list_migrations
 from conductor.store import documents, keys
 from conductor.store.documents import UNREADABLE_ATTEMPT
-from conductor.store.migrations import MigrationKind, MigrationRecord
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord, SagaStep
 from devstack.servers.redis import RedisServer
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind
 from tests.support.conductor.bench import StoreWithClock, redis_bench, request
 from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import uuid_list

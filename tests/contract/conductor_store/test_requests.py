@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from conductor.admission import Admission
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep, StoreTimeouts, make_request_key
+from conductor.store.records import InstanceRecord, SagaStep, StoreTimeouts, make_request_key
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import RETENTION_MS, StoreWithClock, request, take_lease
 
 

@@ -4,11 +4,12 @@
 from dataclasses import replace
 
 from conductor.store.keys import KEYS
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from conductor.store.redis import WORDS
 from conductor.store.sizes import split_deleted
 from rpcapi.bounds import CollectionSize
 from rpcapi.redis_failover.memory_usage import ALL_KEYS
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import RETENTION_MS, StoreWithClock, request
 
 UUIDS = [f"uuid-{number:032}" for number in range(50)]

@@ -4,7 +4,8 @@
 from dataclasses import replace
 
 from conductor.store.interface import PAGE
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import StoreWithClock, request, take_lease
 
 

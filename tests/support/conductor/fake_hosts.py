@@ -9,9 +9,9 @@ import oslo_messaging as messaging
 
 from rpcapi import objects
 from rpcapi.context import RequestContext
-from rpcapi.objects.guest import RUNNING, STOPPED
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
+from rpcapi.resources.statuses import GuestState
 from scheduler_svc.core.records import ClaimRef
 from tests.support.conductor.ledger import PARTITION, Ledger
 
@@ -77,7 +77,7 @@ class FakeHosts:
             uuids=[uuid for uuid, _ in refs],
             attempts=[attempt for _, attempt in refs],
             names=[self.guests[ref] for ref in refs],
-            states=[STOPPED if ref in self.stopped else RUNNING for ref in refs],
+            states=[(GuestState.STOPPED if ref in self.stopped else GuestState.RUNNING).value for ref in refs],
         )
 
     def list_owners(self, ctxt: RequestContext, host: str, uuids: list[str]) -> objects.GuestOwners:
@@ -89,7 +89,7 @@ class FakeHosts:
             attempts=[attempt for _, attempt in refs],
             names=[self.guests[ref] for ref in refs],
             owners=[{"flavor": "m1.tiny", "group_id": "g", "group_policy": "anti-affinity"} for _ in refs],
-            states=[STOPPED if ref in self.stopped else RUNNING for ref in refs],
+            states=[(GuestState.STOPPED if ref in self.stopped else GuestState.RUNNING).value for ref in refs],
         )
 
     def _cast(self, kind: str, host: str, uuids: Sequence[str]) -> None:

@@ -19,11 +19,11 @@ from conductor.requests import moves
 from conductor.requests.evacuation import evacuate
 from conductor.requests.moves import confirm, revert
 from conductor.requests.requested_changes import apply_to_migrations
-from conductor.store.migrations import MigrationKind
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole, ClaimState
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.reports import COMPUTE
 from tests.support.conductor.ledger import FOREVER_MS, PARTITION

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from compute_agent.attempt import Attempt, AttemptResult, ClaimEnd, Stage, group_by_request
+from compute_agent.attempt import Attempt, ClaimEnd, Stage, group_by_request
 from compute_agent.newer_state import NewerState
+from rpcapi.resources.statuses import AttemptResult
 from tests.support.agent.rig import HOST
 
 NODE = f"{HOST}/node0"

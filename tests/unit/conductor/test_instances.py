@@ -11,8 +11,8 @@ from conductor.parts import ConductorParts
 from conductor.requests import builds
 from conductor.store.interface import PAGE
 from conductor.store.memory import MemoryConductorStore
-from conductor.store.records import InstanceStatus
 from rpcapi import context, errors, objects
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import uuid_list
 

@@ -11,9 +11,10 @@ import prometheus_client
 from conductor.maintenance import Upkeep
 from conductor.parts import ServiceClients
 from conductor.store.memory import MemoryConductorStore
-from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
+from conductor.store.records import SagaStep, StoreTimeouts
 from rpcapi import errors
 from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import request
 from tests.support.conductor.parts import make_parts
 from tests.support.conductor.polling import until

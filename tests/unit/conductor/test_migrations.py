@@ -8,8 +8,9 @@ import pytest
 from conductor.migrations import get_migrations, list_migrations
 from conductor.parts import ConductorParts
 from conductor.store.memory import MemoryConductorStore
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
+from conductor.store.migrations import MigrationRecord
 from rpcapi import errors
+from rpcapi.resources.statuses import MigrationKind, MigrationStatus
 from tests.support.conductor.bench import request
 from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import uuid_list

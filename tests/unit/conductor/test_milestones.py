@@ -9,7 +9,8 @@ import pytest
 from oslo_context import context as oslo_context
 
 from conductor import milestones
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.simulated_cluster import CTXT, SimulatedCluster, uuid_list
 
 WAITING = [InstanceRecord(f"u{number}", "r", InstanceStatus.BUILDING, SagaStep.WAIT) for number in range(3)]

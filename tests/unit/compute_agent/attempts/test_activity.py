@@ -3,8 +3,9 @@
 
 from dataclasses import replace
 
-from compute_agent.attempt import Attempt, AttemptResult, ClaimEnd, Stage
+from compute_agent.attempt import Attempt, ClaimEnd, Stage
 from compute_agent.attempts.activity import NodeActivity
+from rpcapi.resources.statuses import AttemptResult
 
 
 def attempt(uuid: str, node: str = "a/n") -> Attempt:

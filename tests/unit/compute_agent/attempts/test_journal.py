@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
+from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts import journal as journal_module
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
+from rpcapi.resources.statuses import AttemptResult
 from tests.support.agent.rig import ManualClock
 
 HOUR = 3_600_000

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, Stage
+from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.attempts import journal_file
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalFile
 from compute_agent.newer_state import NewerState
 from compute_agent.simulator.hypervisor import Hypervisor
 from compute_agent.simulator.profile import HostProfile
+from rpcapi.resources.statuses import AttemptResult
 
 FOREVER_MS = 1 << 50
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rpcapi.objects.transition import STOP
+from rpcapi.objects.guest import STOP
 
 from compute_agent.attempts.saga import REMIND_ALL_MS, REMIND_MS
 from rpcapi.resources.claims import MAX_INSTANCES, ClaimRole

@@ -8,10 +8,11 @@ import pytest
 from conductor.parts import ServiceClients
 from conductor.reconciliation import leaked_migrations, orphans
 from conductor.store.memory import MemoryConductorStore
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import InstanceStatus, StoreTimeouts
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import StoreTimeouts
 from rpcapi import errors, objects
 from rpcapi.resources.claims import ClaimRole, MoveEnd
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 from scheduler_svc.core.records import ClaimRef
 from tests.support.conductor.ledger import PARTITION
 from tests.support.conductor.parts import make_parts

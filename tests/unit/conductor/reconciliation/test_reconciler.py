@@ -12,9 +12,10 @@ from conductor.reconciliation import reconciler
 from conductor.reconciliation.reconciler import PAGE_PAUSE, RecordReconciler
 from conductor.requests.deletion import delete
 from conductor.store.memory import MemoryConductorStore
-from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
+from conductor.store.records import SagaStep, StoreTimeouts
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import request
 from tests.support.conductor.fakes import partition_list
 from tests.support.conductor.parts import make_parts

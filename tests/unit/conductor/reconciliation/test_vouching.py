@@ -10,8 +10,9 @@ import pytest
 from conductor.parts import ConductorParts, ServiceClients
 from conductor.reconciliation import vouching
 from conductor.store.memory import MemoryConductorStore
-from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
+from conductor.store.records import SagaStep, StoreTimeouts
 from rpcapi import objects
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import request
 from tests.support.conductor.parts import make_parts
 

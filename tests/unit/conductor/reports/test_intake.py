@@ -10,9 +10,10 @@ import pytest
 
 from conductor.reports import intake
 from conductor.reports.intake import MAX_WRITE_ATTEMPTS, BuildResult, apply_result
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import CTXT, SimulatedCluster, uuid_list
 

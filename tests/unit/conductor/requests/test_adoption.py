@@ -7,9 +7,10 @@ import pytest
 
 from conductor.admission import count_amounts
 from conductor.store.memory import MemoryConductorStore
-from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
+from conductor.store.records import SagaStep, StoreTimeouts
 from rpcapi import errors, objects
 from rpcapi.resources.claims import ClaimRole, MoveEnd
+from rpcapi.resources.statuses import InstanceStatus
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import RunningClaim
 from tests.support.conductor.simulated_cluster import (

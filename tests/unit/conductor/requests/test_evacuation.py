@@ -11,9 +11,10 @@ import pytest
 from conductor.instances import get_instances
 from conductor.reports import intake
 from conductor.requests.evacuation import evacuate
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import SagaStep
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 from tests.support.conductor.ledger import PARTITION
 from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import (

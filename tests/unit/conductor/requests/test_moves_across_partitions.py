@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from conductor.reports import intake
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.ledger import PARTITION, TTL_MS
 from tests.support.conductor.simulated_cluster import CTXT, LARGE, SPEC, KillSwitch, migration_of, uuid_list
 from tests.support.conductor.two_partitions import WEST, TwoPartitionCluster

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from conductor.requests.operations import ALLOWED
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)

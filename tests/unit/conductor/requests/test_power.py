@@ -5,8 +5,9 @@ import pytest
 
 from conductor.requests.power import start, stop
 from conductor.requests.requested_changes import apply
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 

@@ -15,8 +15,9 @@ from conductor.requests.copies import abort, force_complete
 from conductor.requests.moves import confirm, revert
 from conductor.requests.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationRecord
-from conductor.store.records import InstanceRecord, InstanceStatus
+from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.simulated_cluster import (
     CTXT,
     LARGE,

@@ -9,8 +9,9 @@ import pytest
 from conductor.requests.power import stop
 from conductor.requests.requested_changes import MAX_WRITE_ATTEMPTS, apply
 from conductor.store.interface import ProjectLimits
-from conductor.store.records import InstanceRecord, InstanceStatus, WriteResult
+from conductor.store.records import InstanceRecord, WriteResult
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 

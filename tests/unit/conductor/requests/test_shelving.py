@@ -8,8 +8,9 @@ import pytest
 
 from conductor.reports import intake
 from conductor.requests.shelving import unshelve_instances
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from rpcapi import errors
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, THREE, SimulatedCluster, history, uuid_list
 
 UUIDS = uuid_list(2)

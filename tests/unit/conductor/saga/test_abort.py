@@ -9,7 +9,8 @@ import oslo_messaging as messaging
 import pytest
 
 from conductor.saga.abort import abort, finish_aborted
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.passes import NOW, FakeClaims, instance, make_pass
 
 FAILED = {"step": SagaStep.ABORT, "status": InstanceStatus.ERROR, "reason": "No valid host"}

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from conductor.saga.alternate import alternate
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from rpcapi import errors, objects
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.ledger import TTL_MS
 from tests.support.conductor.passes import FakeClaims, instance, make_pass
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, history, uuid_list

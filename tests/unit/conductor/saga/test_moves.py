@@ -4,7 +4,8 @@
 import pytest
 
 from conductor.saga import moves
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
+from conductor.store.migrations import MigrationRecord
+from rpcapi.resources.statuses import MigrationKind, MigrationStatus
 from tests.support.conductor.passes import instance
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 import oslo_messaging as messaging
 import pytest
 
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
+from rpcapi.resources.statuses import InstanceStatus
 from scheduler_svc.core.records import ClaimRef
 from tests.support.conductor.simulated_cluster import SimulatedCluster, migration_of, uuid_list
 

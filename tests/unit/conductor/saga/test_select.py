@@ -9,9 +9,10 @@ import oslo_messaging as messaging
 import pytest
 
 from conductor.saga.select import select
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
 from rpcapi import errors
 from rpcapi.resources import transient
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.ledger import TTL_MS
 from tests.support.conductor.passes import FakeClaims, instance, make_pass
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, uuid_list

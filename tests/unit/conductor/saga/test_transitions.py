@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from conductor.saga.transitions import assign_host, describe_attempts, end_attempt, finish, set_step
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import SagaStep
+from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.passes import instance
 
 WAITING = instance(step=SagaStep.WAIT, wake_ms=500, tries=3, since_ms=100, host="h/n", attempt=2, reason="old")

@@ -9,9 +9,10 @@ import pytest
 from conductor.saga.destinations import destination_spec, unshelve_spec
 from conductor.saga.saga_pass import SagaLimits, SagaPass
 from conductor.saga.volume_pools import keep_pools
-from conductor.store.migrations import MigrationKind, MigrationRecord
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import objects
+from rpcapi.resources.statuses import MigrationKind
 
 SMALL = {"VCPU": 1, "DISK_GB": 3}
 HOST = "compute0/node0"

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from conductor.store import documents
-from conductor.store.migrations import MigrationKind, MigrationRecord
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import BuildRequestRecord, InstanceRecord
+from rpcapi.resources.statuses import MigrationKind
 
 HEADER = "req SCHEDULING select 0 1 0 0 0\n"
 MIGRATION = MigrationRecord("m", "a", MigrationKind.LIVE)

@@ -4,9 +4,14 @@
 import pytest
 
 from rpcapi import errors, objects
-from rpcapi.objects.guest import RUNNING, UNJOURNALLED
+from rpcapi.resources.statuses import GuestState
 
-COLUMNS = {"uuids": ["a", "b"], "attempts": [1, 2], "names": ["h1/n1", "h1/n2"], "states": [RUNNING, UNJOURNALLED]}
+COLUMNS = {
+    "uuids": ["a", "b"],
+    "attempts": [1, 2],
+    "names": ["h1/n1", "h1/n2"],
+    "states": [GuestState.RUNNING.value, GuestState.UNJOURNALLED.value],
+}
 
 
 def test_page_is_the_same_after_transmission() -> None:

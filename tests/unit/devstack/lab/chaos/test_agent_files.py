@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
+from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalFile
 from compute_agent.simulator.hypervisor import Hypervisor
 from compute_agent.simulator.profile import HostProfile
 from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.final_state import GuestFile, JournalledAttempt
+from rpcapi.resources.statuses import AttemptResult
 
 ALLOCATIONS = {"h 1/node0": {"VCPU": 2}}
 
