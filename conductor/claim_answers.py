@@ -8,7 +8,7 @@ from conductor.parts import ServiceClients
 from rpcapi import objects
 from rpcapi.context import RequestContext
 
-MAX_REFS = 500  # maximum claims of one call
+CLAIMS_PER_CALL = 500
 
 
 class ClaimAnswerRow(NamedTuple):
@@ -46,8 +46,8 @@ def find(
 ) -> list[ClaimAnswerRow]:
     """Return the answers for (consumer, attempt) pairs, in order. Raises the errors of ``find_claims``."""
     rows: list[ClaimAnswerRow] = []
-    for start in range(0, len(refs), MAX_REFS):
-        consumers, attempts = zip(*refs[start : start + MAX_REFS], strict=True)
+    for start in range(0, len(refs), CLAIMS_PER_CALL):
+        consumers, attempts = zip(*refs[start : start + CLAIMS_PER_CALL], strict=True)
         claim_refs = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
         answers = clients.claims_of(partition).find_claims(ctxt, claim_refs)
         rows += [ClaimAnswerRow(*row) for row in answers.rows(*COLUMNS)]

@@ -16,7 +16,7 @@ The annotated fields of a class are the keyword arguments of its constructor, an
             VersionConflict, GroupContradicted, GroupInUse, HostInUse, HostIsUp, HostIdentityConflict, ZoneConflict,
             InstanceConflict
         ClaimError
-            ClaimUnknown, ClaimForeign, ClaimExpired, ClaimEnded, ClaimConflict, ClaimClosed
+            ClaimEnded, ClaimConflict, ClaimClosed
         Unavailable
             StoreUnavailable
                 NotReplicated, NewerRecord
@@ -381,24 +381,6 @@ class ClaimError(GanttError):
     partition: str | None = None
     host: str | None = None
     why: str = ""
-
-
-class ClaimUnknown(ClaimError):
-    """Raised when no claim of that consumer and attempt is known."""
-
-    template = "No claim of {consumer} (attempt {attempt}) is known"
-
-
-class ClaimForeign(ClaimError):
-    """Raised when a host acts on a claim on a different host."""
-
-    template = "The claim of {consumer} (attempt {attempt}) is not on host {host!r}"
-
-
-class ClaimExpired(ClaimError):
-    """Raised when a claim's deadline passed before it was confirmed."""
-
-    template = "The claim of {consumer} (attempt {attempt}) expired before it was confirmed"
 
 
 class ClaimEnded(ClaimError):

@@ -7,7 +7,7 @@ from typing import Any
 from oslo_log import log
 
 from conductor import claim_answers
-from conductor.claim_answers import MAX_REFS, ClaimAnswerRow, results_by_claim
+from conductor.claim_answers import CLAIMS_PER_CALL, ClaimAnswerRow, results_by_claim
 from conductor.parts import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga.saga_pass import SagaPass
 from conductor.store.records import InstanceRecord
@@ -76,8 +76,8 @@ def abort(
     answers: dict[tuple[str, int], ClaimAnswerRow] = {}
     try:
         saga_pass.check_stores(instances)
-        for start in range(0, len(rows), MAX_REFS):
-            consumers, attempts, destinations = zip(*rows[start : start + MAX_REFS], strict=True)
+        for start in range(0, len(rows), CLAIMS_PER_CALL):
+            consumers, attempts, destinations = zip(*rows[start : start + CLAIMS_PER_CALL], strict=True)
             claim_refs = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
             answer = client.abort_claims(saga_pass.context(), claim_refs, destinations=list(destinations))
             answers.update(results_by_claim(answer))

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from conductor.claim_answers import MAX_REFS
+from conductor.claim_answers import CLAIMS_PER_CALL
 from conductor.saga import (
     abort,
     alternate,
@@ -64,7 +64,7 @@ BUILT = "done verify power terminate settle stop_source"  # set by reports of a 
 # fmt: off
 STEPS = (
     # Steps that free capacity come first. ABORT ends two claims per instance.
-    Step(SagaStep.ABORT, abort.abort, MAX_REFS // 2, "abort_claims",
+    Step(SagaStep.ABORT, abort.abort, CLAIMS_PER_CALL // 2, "abort_claims",
          "terminate settle end_source end_move done", "settle done"),
     Step(SagaStep.TERMINATE, move_guests.terminate, MESSAGES, "terminate_instances change_guests",
          "abort resume", "end_source end_move destination resume abort settle done"),

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from rpcapi import errors
-
 # Instances of one request: one script claims them all, and may block the store for at most 150 ms.
 MAX_INSTANCES = 1000
 
@@ -85,22 +83,18 @@ class Answer(StrEnum):
 ENDS = frozenset({Answer.RELEASED, Answer.ABORTED, Answer.EXPIRED, Answer.FENCED})
 
 
-class ClaimRefusal(NamedTuple):
-    error: type[errors.ClaimError]
-    reason: str
-
-
-CLAIM_REFUSALS: Mapping[str, ClaimRefusal] = {
-    Answer.UNKNOWN: ClaimRefusal(errors.ClaimUnknown, "no such claim of that consumer and attempt"),
-    Answer.FOREIGN: ClaimRefusal(errors.ClaimForeign, "the claim is on another host"),
-    Answer.EXPIRED: ClaimRefusal(errors.ClaimExpired, "the claim's deadline passed before it was confirmed"),
-    Answer.ABORTED: ClaimRefusal(errors.ClaimEnded, "the claim was aborted"),
-    Answer.RELEASED: ClaimRefusal(errors.ClaimEnded, "the claim was released"),
-    Answer.FENCED: ClaimRefusal(errors.ClaimEnded, "the claim's host was fenced"),
-    Answer.ENDED: ClaimRefusal(errors.ClaimEnded, "this attempt, or a later one, has ended"),
-    Answer.CONFLICT: ClaimRefusal(errors.ClaimConflict, "the consumer has a live claim of another attempt"),
-    Answer.CONFIRMED: ClaimRefusal(errors.ClaimConflict, "the claim is confirmed: it belongs to its host"),
-    Answer.CLOSED: ClaimRefusal(errors.ClaimClosed, "undecided until its hosts audit, or its unverified claims end"),
+# Why a claim verb did not succeed.
+REFUSAL_REASONS: Mapping[str, str] = {
+    Answer.UNKNOWN: "no such claim of that consumer and attempt",
+    Answer.FOREIGN: "the claim is on another host",
+    Answer.EXPIRED: "the claim's deadline passed before it was confirmed",
+    Answer.ABORTED: "the claim was aborted",
+    Answer.RELEASED: "the claim was released",
+    Answer.FENCED: "the claim's host was fenced",
+    Answer.ENDED: "this attempt, or a later one, has ended",
+    Answer.CONFLICT: "the consumer has a live claim of another attempt",
+    Answer.CONFIRMED: "the claim is confirmed: it belongs to its host",
+    Answer.CLOSED: "undecided until its hosts audit, or its unverified claims end",
 }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rpcapi import objects
-from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
+from rpcapi.resources.claims import REFUSAL_REASONS, Answer, Verdict
 from scheduler_svc.core.records import Claim, ClaimResult, Intent, IntentResult
 from scheduler_svc.host_state.documents import HostStateDocument
 from scheduler_svc.notifications.changes import HostStateChanges
@@ -45,7 +45,9 @@ def prepare_answers(batch: PreparedBatch) -> objects.ClaimAnswers:
         answers=[str(_prepare_answer(result, current)) for result in results],
         hosts=[result.host for result in results],
         reasons=[
-            _refusal(intent, result.verdicts, current) if result.answer is Answer.REFUSED else _reason(result.answer)
+            _refusal(intent, result.verdicts, current)
+            if result.answer is Answer.REFUSED
+            else REFUSAL_REASONS.get(result.answer, "")
             for intent, result in zip(batch.intents, results, strict=True)
         ],
         deadlines_ms=[result.deadline_ms for result in results],
@@ -71,7 +73,7 @@ def claim_answers(answers: Sequence[ClaimResult], success: Answer) -> objects.Cl
         attempts=[result.attempt for result in answers],
         answers=[str(result.answer) for result in answers],
         hosts=[result.host for result in answers],
-        reasons=["" if result.answer is success else _reason(result.answer) for result in answers],
+        reasons=["" if result.answer is success else REFUSAL_REASONS.get(result.answer, "") for result in answers],
         deadlines_ms=[None] * len(answers),
         partitions=[result.partition for result in answers] if any(result.partition for result in answers) else [],
         migrations=[result.migration for result in answers] if any(result.migration for result in answers) else [],
@@ -182,11 +184,6 @@ def filters(worker: str, entries: Sequence[CatalogueEntry]) -> objects.FilterLis
         hosts=[entry.timings.hosts for entry in entries],
         last_errors=[entry.timings.last_error for entry in entries],
     )
-
-
-def _reason(answer: Answer) -> str:
-    refusal = CLAIM_REFUSALS.get(answer)
-    return refusal.reason if refusal else ""
 
 
 def _prepare_answer(result: IntentResult, current: bool) -> Answer:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rpcapi import errors
 from rpcapi.resources import transient
-from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
+from rpcapi.resources.claims import Answer, Verdict
 from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc import metrics
 from scheduler_svc.core.records import Intent, IntentResult
@@ -27,8 +27,13 @@ REASONS: Mapping[str, str] = {
     Verdict.UNKNOWN: "gone meanwhile",
 }
 
-# Answers that refuse the attempt itself: no retry can change them.
-_FINAL_ANSWERS = frozenset({Answer.ENDED, Answer.CONFLICT, Answer.CONFIRMED, Answer.CLOSED})
+# Errors of the answers that refuse the attempt itself: no retry can change them.
+_FINAL_ANSWERS: Mapping[Answer, type[errors.ClaimError]] = {
+    Answer.ENDED: errors.ClaimEnded,
+    Answer.CONFLICT: errors.ClaimConflict,
+    Answer.CONFIRMED: errors.ClaimConflict,
+    Answer.CLOSED: errors.ClaimClosed,
+}
 
 _counted_reasons: set[str] = set()
 
@@ -62,7 +67,7 @@ def claim_error(prepared: Iterable[IntentResult], partition: str) -> errors.Clai
     """Return the error of the first attempt that the store refused for good, or None."""
     for result in prepared:
         if result.answer in _FINAL_ANSWERS:
-            return CLAIM_REFUSALS[result.answer].error(
+            return _FINAL_ANSWERS[result.answer](
                 consumer=result.consumer,
                 attempt=result.attempt,
                 why=str(result.answer),

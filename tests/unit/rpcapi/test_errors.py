@@ -21,7 +21,7 @@ def test_all_errors_derive_from_gantt_error():
 # Callers, metrics and records have them: a class that is renamed keeps its code.
 CODES = """
     answer_too_large bad_configuration caller_refused claim_closed claim_conflict claim_ended claim_error
-    claim_expired claim_foreign claim_unknown conflict deadline_passed error group_contradicted group_in_use
+    conflict deadline_passed error group_contradicted group_in_use
     host_identity host_in_use host_is_up incompatible_object instance_conflict invalid_count invalid_fact
     invalid_host_state invalid_name invalid_request invalid_spec invalid_stats malformed_object newer_record
     no_valid_host not_claimed not_found not_ready not_replicated overloaded plugin_failed quota_exceeded

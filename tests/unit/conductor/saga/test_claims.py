@@ -78,10 +78,10 @@ def test_instance_without_partition_has_its_claims_in_the_default_one() -> None:
 
 def test_many_claims_are_ended_by_several_calls() -> None:
     scripted = FakeClaims(lambda consumer, attempt: ("aborted", None))
-    instances = [instance(f"i{number}") for number in range(claims.MAX_REFS + 1)]
+    instances = [instance(f"i{number}") for number in range(claims.CLAIMS_PER_CALL + 1)]
     answers = claims.abort(make_pass(scripted), instances)
     assert len(answers or {}) == len(instances)
-    assert [len(pairs) for _, pairs in scripted.calls] == [claims.MAX_REFS, 1]
+    assert [len(pairs) for _, pairs in scripted.calls] == [claims.CLAIMS_PER_CALL, 1]
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,14 @@ def test_abort_without_complete_answer_has_no_result(error: Exception) -> None:
             raise error
         return "aborted", None
 
-    instances = [*(instance(f"i{number}") for number in range(claims.MAX_REFS)), instance("last")]
+    instances = [*(instance(f"i{number}") for number in range(claims.CLAIMS_PER_CALL)), instance("last")]
     assert claims.abort(make_pass(FakeClaims(answer)), instances) is None
 
 
 def test_ends_are_found_in_batches_and_in_order() -> None:
-    ends = [(f"i{number}", number) for number in range(1, claims.MAX_REFS + 3)]
+    ends = [(f"i{number}", number) for number in range(1, claims.CLAIMS_PER_CALL + 3)]
     scripted = FakeClaims(lambda _uuid, attempt: ("fenced" if attempt % 2 else "confirmed", None))
     saga_pass = make_pass(scripted)
     results = find(saga_pass.context(), saga_pass.clients, "b", ends)
-    assert [len(pairs) for _partition, pairs in scripted.calls] == [claims.MAX_REFS, 2]
+    assert [len(pairs) for _partition, pairs in scripted.calls] == [claims.CLAIMS_PER_CALL, 2]
     assert [claim.state for claim in results] == ["fenced" if attempt % 2 else "confirmed" for _uuid, attempt in ends]
