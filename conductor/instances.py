@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from conductor.lookup import find_instances
 from conductor.ownership import check_project
 from conductor.parts import ConductorParts
-from conductor.saga.saga_pass import instance_spec
+from conductor.saga.step_context import instance_spec
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import errors, objects

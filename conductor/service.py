@@ -25,7 +25,7 @@ from conductor.parts import ConductorParts, ServiceClients
 from conductor.pump import Pump
 from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.saga.saga import BuildSaga
-from conductor.saga.saga_pass import SagaLimits
+from conductor.saga.step_context import SagaLimits
 from conductor.store.bounds import OPTIONS, record_bounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore

@@ -11,7 +11,7 @@ from conductor.requests import requested_changes
 from conductor.requests.target_checks import check_target
 from conductor.saga import evacuations
 from conductor.saga.destinations import destination_spec
-from conductor.saga.saga_pass import instance_spec
+from conductor.saga.step_context import instance_spec
 from conductor.saga.transitions import end_attempt
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, SagaStep

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.step_context import load_spec
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy

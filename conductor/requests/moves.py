@@ -18,7 +18,7 @@ from conductor.requests.target_checks import check_target
 from conductor.resized_spec import flavor_with_image, larger_amounts, resize_spec
 from conductor.saga.destinations import destination_spec
 from conductor.saga.moves import begin_move, confirm_move, revert_move
-from conductor.saga.saga_pass import instance_spec
+from conductor.saga.step_context import instance_spec
 from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import BuildRequestRecord, InstanceRecord, SagaStep

@@ -7,7 +7,7 @@ from typing import Any
 
 from conductor.parts import ConductorParts, ServiceClients
 from conductor.requests.target_checks import check_fits
-from conductor.saga.saga_pass import instance_spec
+from conductor.saga.step_context import instance_spec
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext

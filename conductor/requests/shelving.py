@@ -8,7 +8,7 @@ from conductor.requests import requested_changes
 from conductor.requests.target_checks import check_target
 from conductor.saga.destinations import unshelve_spec
 from conductor.saga.resting import begin_offload
-from conductor.saga.saga_pass import instance_spec
+from conductor.saga.step_context import instance_spec
 from conductor.saga.transitions import set_numbered_step, set_step
 from conductor.store.records import BuildRequestRecord, InstanceRecord, SagaStep
 from rpcapi import errors

@@ -7,7 +7,7 @@ from dataclasses import replace
 from conductor.claim_answers import ClaimAnswerRow
 from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import claims, evacuations
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import building_status, fail, finish_deletion, set_step, without_loss
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
@@ -17,7 +17,7 @@ from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationSt
 FAILED = (InstanceStatus.ERROR, InstanceStatus.UNSHELVING)  # statuses of an instance for which no host was selected
 
 
-def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def abort(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Abort prepared claims.
 
     Instances with a confirmed claim go to TERMINATE, since their host owns the claim. After a failed selection they go
@@ -26,27 +26,27 @@ def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Inst
     changed = []
     for partition in {instance.partition for instance in instances}:
         group = [instance for instance in instances if instance.partition == partition]
-        answers = claims.abort(saga_pass, group, include_next=True)
+        answers = claims.abort(context, group, include_next=True)
         if answers is None:
-            changed += [saga_pass.retry_later(instance, "the claims service did not answer") for instance in group]
+            changed += [context.retry_later(instance, "the claims service did not answer") for instance in group]
         else:
-            changed += [_apply_answers(saga_pass, instance, answers) for instance in group]
+            changed += [_apply_answers(context, instance, answers) for instance in group]
     return changed
 
 
 def _apply_answers(
-    saga_pass: SagaPass, instance: InstanceRecord, answers: Mapping[tuple[str, int], ClaimAnswerRow]
+    context: StepContext, instance: InstanceRecord, answers: Mapping[tuple[str, int], ClaimAnswerRow]
 ) -> InstanceRecord:
     for attempt in (instance.attempt, instance.next_attempt):
         result = answers[instance.uuid, attempt]
         answer, host, partition = result.answer, result.host, result.partition or instance.partition
-        if answer == Answer.CONFLICT and _may_be_needed(saga_pass, instance):
+        if answer == Answer.CONFLICT and _may_be_needed(context, instance):
             return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
         if answer == Answer.CONFLICT:
-            return _end_claims_left(saga_pass, instance, partition) or saga_pass.retry_later(instance, answer)
+            return _end_claims_left(context, instance, partition) or context.retry_later(instance, answer)
         recorded = replace(instance, history=without_loss(instance, attempt))
         may_be_needed = instance.status in FAILED and not recorded.has_ended(attempt)
-        if answer == Answer.CONFIRMED and (may_be_needed or _may_have_moved(saga_pass, instance)):
+        if answer == Answer.CONFIRMED and (may_be_needed or _may_have_moved(context, instance)):
             return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
         if answer == Answer.CONFIRMED and host is not None:
             # Keep the retry count, so that a silent host gets messages at growing intervals.
@@ -54,33 +54,33 @@ def _apply_answers(
                 instance, SagaStep.TERMINATE, attempt=attempt, host=host, partition=partition, tries=instance.tries
             )
         if answer not in claims.ENDED_ANSWERS:
-            return saga_pass.retry_later(instance, answer)
-    is_doubtful = instance.status in (InstanceStatus.DELETING, *FAILED) and not saga_pass.is_certain(instance)
-    left = _end_claims_left(saga_pass, instance, instance.partition) if is_doubtful else None
+            return context.retry_later(instance, answer)
+    is_doubtful = instance.status in (InstanceStatus.DELETING, *FAILED) and not context.is_certain(instance)
+    left = _end_claims_left(context, instance, instance.partition) if is_doubtful else None
     return left or finish_aborted(instance)
 
 
-def _may_be_needed(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
+def _may_be_needed(context: StepContext, instance: InstanceRecord) -> bool:
     """Return whether an undeleted instance may run under a later attempt that this store has lost."""
-    return instance.status != InstanceStatus.DELETING and not saga_pass.is_certain(instance)
+    return instance.status != InstanceStatus.DELETING and not context.is_certain(instance)
 
 
-def _may_have_moved(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
+def _may_have_moved(context: StepContext, instance: InstanceRecord) -> bool:
     migration = instance.open_migration
-    if migration is None or not _may_be_needed(saga_pass, instance):
+    if migration is None or not _may_be_needed(context, instance):
         return False
     return migration.kind != MigrationKind.LIVE and migration.status == MigrationStatus.PREPARING
 
 
-def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord | None:
+def _end_claims_left(context: StepContext, instance: InstanceRecord, partition: str | None) -> InstanceRecord | None:
     """Return the record set to abort a live attempt that this store has lost; None without one.
 
     Skips the recorded move's source, which ends last.
     """
     try:
-        page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
+        page = context.clients.claims_of(partition).list_claims(context.new_ctxt(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
+        return context.retry_later(instance, error)
     source_attempt = None if instance.open_migration is None else instance.open_migration.source_attempt
     claims_left = [claim for claim in page.claims if claim["attempt"] != source_attempt]
     for claim in sorted(claims_left, key=lambda claim: claim["role"] == ClaimRole.SOURCE):

@@ -8,7 +8,7 @@ from oslo_log import log
 
 from conductor.parts import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga.moves import destinations_of
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import set_step
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
@@ -31,29 +31,29 @@ def own_place(instance: InstanceRecord) -> Place:
     return instance.host or "", instance.partition
 
 
-def build(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    sent_instances, unsent_instances = send_builds(saga_pass, instances)
-    wake_ms = saga_pass.now_ms + min(saga_pass.recast_pause(0), saga_pass.limits.build_timeout_ms)
+def build(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    sent_instances, unsent_instances = send_builds(context, instances)
+    wake_ms = context.now_ms + min(context.recast_pause(0), context.limits.build_timeout_ms)
     waiting = [
-        set_step(instance, SagaStep.WAIT, since_ms=saga_pass.now_ms, wake_ms=wake_ms) for instance in sent_instances
+        set_step(instance, SagaStep.WAIT, since_ms=context.now_ms, wake_ms=wake_ms) for instance in sent_instances
     ]
     return waiting + [
-        saga_pass.retry_later(instance, "the message to its host could not be sent") for instance in unsent_instances
+        context.retry_later(instance, "the message to its host could not be sent") for instance in unsent_instances
     ]
 
 
-def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def terminate(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Repeat terminate messages until the hosts report the end; ABORT checks the claims of silent hosts."""
     return request_report(
-        saga_pass,
+        context,
         instances,
-        functools.partial(_terminate, saga_pass),
+        functools.partial(_terminate, context),
         lambda instance: set_step(instance, SagaStep.ABORT, tries=instance.tries + 1),
     )
 
 
 def request_report(
-    saga_pass: SagaPass,
+    context: StepContext,
     instances: Sequence[InstanceRecord],
     send: SendFunction,
     check_claim: Callable[[InstanceRecord], InstanceRecord],
@@ -63,11 +63,11 @@ def request_report(
     requested = [instance for instance in instances if not is_silent(instance)]
     sent_instances, unsent_instances = send_by_host(requested, send, place_of)
     waiting = [
-        saga_pass.retry_later(instance, "waiting for the report", slower=TERMINATE_PAUSE_FACTOR)
+        context.retry_later(instance, "waiting for the report", slower=TERMINATE_PAUSE_FACTOR)
         for instance in sent_instances
     ]
     waiting += [
-        saga_pass.retry_later(instance, "the message to its host could not be sent") for instance in unsent_instances
+        context.retry_later(instance, "the message to its host could not be sent") for instance in unsent_instances
     ]
     return waiting + [check_claim(instance) for instance in silent]
 
@@ -80,25 +80,25 @@ def is_silent(instance: InstanceRecord) -> bool:
     return (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0
 
 
-def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> Divided:
+def send_builds(context: StepContext, instances: Sequence[InstanceRecord]) -> Divided:
     """Send the build messages; an agent that already has the attempt reports its state."""
 
     def send(host: str, group: Sequence[InstanceRecord]) -> None:
-        saga_pass.clients.compute.build_instances(saga_pass.context(), host, build_request(saga_pass, group))
+        context.clients.compute.build_instances(context.new_ctxt(), host, build_request(context, group))
 
     def send_by_spec(host: str, group: Sequence[InstanceRecord]) -> None:
-        for members in group_by_spec(saga_pass.spec_of, group):
+        for members in group_by_spec(context.spec_of, group):
             send(host, members)
 
     return send_by_host(instances, send_by_spec)
 
 
-def build_request(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objects.BuildRequest:
+def build_request(context: StepContext, group: Sequence[InstanceRecord]) -> objects.BuildRequest:
     return objects.BuildRequest.of(
-        spec=saga_pass.spec_of(group[0]),
-        partition=group[0].partition or saga_pass.clients.partition,
-        project_id=saga_pass.request.project,
-        user_id=saga_pass.request.user,
+        spec=context.spec_of(group[0]),
+        partition=group[0].partition or context.clients.partition,
+        project_id=context.request.project,
+        user_id=context.request.user,
         uuids=[instance.uuid for instance in group],
         attempts=[instance.attempt for instance in group],
         names=[instance.host for instance in group],
@@ -130,40 +130,40 @@ def _moves_powered_off(instance: InstanceRecord) -> bool:
     return migration is not None and migration.was_stopped
 
 
-def send_terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:
+def send_terminate(context: StepContext, host: str, instances: Sequence[InstanceRecord]) -> None:
     """Send one terminate message without raising: the retried step sends a lost message again."""
-    _send(functools.partial(_terminate, saga_pass), host, instances)
+    _send(functools.partial(_terminate, context), host, instances)
 
 
-def _terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:
+def _terminate(context: StepContext, host: str, instances: Sequence[InstanceRecord]) -> None:
     """End the guests of deleted instances; end other guests unless their host followed a later message."""
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     if deleted:
         refs = objects.ClaimRefs.of(
             consumers=[instance.uuid for instance in deleted], attempts=[instance.attempt for instance in deleted]
         )
-        saga_pass.clients.compute.terminate_instances(saga_pass.context(), host, refs)
+        context.clients.compute.terminate_instances(context.new_ctxt(), host, refs)
     others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]
     if others:
-        send_transitions(saga_pass, host, others, [END] * len(others))
+        send_transitions(context, host, others, [END] * len(others))
 
 
 def send_transitions(
-    saga_pass: SagaPass,
+    context: StepContext,
     host: str,
     instances: Sequence[InstanceRecord],
     actions: Sequence[str],
     moves: Sequence[Mapping[str, str]] = (),
 ) -> None:
     transitions = objects.GuestTransitions.of(
-        partition=instances[0].partition or saga_pass.clients.partition,
+        partition=instances[0].partition or context.clients.partition,
         uuids=[instance.uuid for instance in instances],
         attempts=[instance.attempt for instance in instances],
         actions=list(actions),
         numbers=[instance.transition_number for instance in instances],
         moves=list(moves),
     )
-    saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)
+    context.clients.compute.change_guests(context.new_ctxt(), host, transitions)
 
 
 def send_by_host(

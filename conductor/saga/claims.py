@@ -9,7 +9,7 @@ from oslo_log import log
 from conductor import claim_answers
 from conductor.claim_answers import CLAIMS_PER_CALL, ClaimAnswerRow, results_by_claim
 from conductor.parts import NO_ANSWER_ERRORS, summarize_error
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.resources import names
@@ -21,46 +21,46 @@ LOG = log.getLogger(__name__)
 ENDED_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED, Answer.ENDED, Answer.UNKNOWN)
 
 
-def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) -> ClaimAnswerRow:
-    return claim_answers.find(saga_pass.context(), saga_pass.clients, partition, [(uuid, attempt)])[0]
+def find(context: StepContext, partition: str | None, uuid: str, attempt: int) -> ClaimAnswerRow:
+    return claim_answers.find(context.new_ctxt(), context.clients, partition, [(uuid, attempt)])[0]
 
 
-def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, Mapping[str, Any]] | None:
+def find_elsewhere(context: StepContext, instance: InstanceRecord) -> tuple[str, Mapping[str, Any]] | None:
     """Return (partition, claim) of a live claim outside the instance's own partition, or None.
 
     Raises ClaimClosed if the record is not certain and a partition that awaits a host may have lost a claim. Also
     raises the errors of its calls.
     """
-    clients = saga_pass.clients
-    for partition in clients.other_partitions(saga_pass.context(), instance.partition):
-        page = clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
+    clients = context.clients
+    for partition in clients.other_partitions(context.new_ctxt(), instance.partition):
+        page = clients.claims_of(partition).list_claims(context.new_ctxt(), consumer=instance.uuid)
         for claim in page.claims:
             return partition, claim
-        if saga_pass.is_certain(instance):
+        if context.is_certain(instance):
             continue
-        answer = find(saga_pass, partition, instance.uuid, instance.attempt).answer
+        answer = find(context, partition, instance.uuid, instance.attempt).answer
         if answer not in ENDED_ANSWERS:  # closed, or live since the list was made
             why = f"its claim in partition {partition} is {answer}"
             raise errors.ClaimClosed(consumer=instance.uuid, attempt=instance.attempt, why=why, partition=partition)
     return None
 
 
-def end_move(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int, migration: str) -> str:
+def end_move(context: StepContext, partition: str | None, uuid: str, attempt: int, migration: str) -> str:
     """Make a source claim the instance's only claim again; return the answer.
 
     Raises the errors of its call.
     """
     refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[attempt])
-    (answer,) = saga_pass.clients.claims_of(partition).end_moves(saga_pass.context(), refs, [migration]).answers
+    (answer,) = context.clients.claims_of(partition).end_moves(context.new_ctxt(), refs, [migration]).answers
     return str(answer)
 
 
-def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> ClaimAnswerRow:
-    return find(saga_pass, instance.move.source_partition, instance.uuid, instance.move.source_attempt)
+def find_source(context: StepContext, instance: InstanceRecord) -> ClaimAnswerRow:
+    return find(context, instance.move.source_partition, instance.uuid, instance.move.source_attempt)
 
 
 def abort(
-    saga_pass: SagaPass, instances: Sequence[InstanceRecord], *, include_next: bool = False
+    context: StepContext, instances: Sequence[InstanceRecord], *, include_next: bool = False
 ) -> dict[tuple[str, int], ClaimAnswerRow] | None:
     """Abort the current attempts of instances in one partition; return None without an answer.
 
@@ -68,18 +68,18 @@ def abort(
     be prepared but not recorded.
     """
     rows = [
-        (instance.uuid, attempt, _destination(saga_pass, instance))
+        (instance.uuid, attempt, _destination(context, instance))
         for instance in instances
         for attempt in (instance.attempt, instance.next_attempt)[: 1 + include_next]
     ]
-    client = saga_pass.clients.claims_of(instances[0].partition)
+    client = context.clients.claims_of(instances[0].partition)
     answers: dict[tuple[str, int], ClaimAnswerRow] = {}
     try:
-        saga_pass.check_stores(instances)
+        context.check_stores(instances)
         for start in range(0, len(rows), CLAIMS_PER_CALL):
             consumers, attempts, destinations = zip(*rows[start : start + CLAIMS_PER_CALL], strict=True)
             claim_refs = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
-            answer = client.abort_claims(saga_pass.context(), claim_refs, destinations=list(destinations))
+            answer = client.abort_claims(context.new_ctxt(), claim_refs, destinations=list(destinations))
             answers.update(results_by_claim(answer))
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         LOG.warning("No answer about aborting %d claims: %s", len(rows), summarize_error(error))
@@ -87,12 +87,12 @@ def abort(
     return answers
 
 
-def _destination(saga_pass: SagaPass, instance: InstanceRecord) -> str | None:
+def _destination(context: StepContext, instance: InstanceRecord) -> str | None:
     """Return the only service host that may run an attempt; "" for none, None for any.
 
     A certain record names the host that received the build; the next host receives it only after this attempt has
     ended.
     """
-    if not saga_pass.is_certain(instance) or (instance.host is None and instance.history):
+    if not context.is_certain(instance) or (instance.host is None and instance.history):
         return None
     return names.host_of(instance.host or "")

@@ -9,7 +9,7 @@ from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import cast, moves
 from conductor.saga.claims import ENDED_ANSWERS, find, find_source
 from conductor.saga.live_moves import ABORTED, end_source, give_up, is_aborted, lose_destination
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.objects.copy import DONE, START
@@ -18,70 +18,70 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole
 
 
-def prepare_copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    return [_prepare(saga_pass, instance) for instance in instances]
+def prepare_copy(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    return [_prepare(context, instance) for instance in instances]
 
 
-def copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def copy(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     return cast.request_report(
-        saga_pass,
+        context,
         instances,
-        functools.partial(_send_copies, saga_pass),
-        functools.partial(_check_claims, saga_pass),
+        functools.partial(_send_copies, context),
+        functools.partial(_check_claims, context),
         lambda instance: (instance.move.source_host, instance.move.source_partition),
     )
 
 
-def switch(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def switch(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Ask each destination to run its guest.
 
     If the destination runs before the copy is complete, repeated copy messages make the source report the copy.
     """
-    send, check = functools.partial(_send_switches, saga_pass), functools.partial(_check_claims, saga_pass)
+    send, check = functools.partial(_send_switches, context), functools.partial(_check_claims, context)
     copying = [instance for instance in instances if instance.move.is_resumed and instance.move.copy_phase != DONE]
     others = [instance for instance in instances if instance not in copying]
-    return [*copy(saga_pass, copying), *cast.request_report(saga_pass, others, send, check)]
+    return [*copy(context, copying), *cast.request_report(context, others, send, check)]
 
 
 # -- PREPARE_COPY -----------------------------------------------------------------------------------------------------
 
 
-def _prepare(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    since_ms = instance.since_ms or saga_pass.now_ms
-    waited_ms = saga_pass.now_ms - since_ms
+def _prepare(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
+    since_ms = instance.since_ms or context.now_ms
+    waited_ms = context.now_ms - since_ms
     if is_aborted(instance):
         return give_up(instance, ABORTED)
-    if waited_ms >= saga_pass.limits.build_timeout_ms:
+    if waited_ms >= context.limits.build_timeout_ms:
         return give_up(instance, f"no report within {waited_ms / 1000:g} s")
     instance = replace(instance, since_ms=since_ms)
-    checked = instance if instance.move.with_disk is not None else _check(saga_pass, instance)
-    return checked if checked.move.with_disk is None else _request_guest(saga_pass, checked, waited_ms)
+    checked = instance if instance.move.with_disk is not None else _check(context, instance)
+    return checked if checked.move.with_disk is None else _request_guest(context, checked, waited_ms)
 
 
-def _request_guest(saga_pass: SagaPass, instance: InstanceRecord, waited_ms: int) -> InstanceRecord:
-    sent, _unsent = cast.send_by_host([instance], functools.partial(_send_incoming, saga_pass))
+def _request_guest(context: StepContext, instance: InstanceRecord, waited_ms: int) -> InstanceRecord:
+    sent, _unsent = cast.send_by_host([instance], functools.partial(_send_incoming, context))
     if not sent:
-        return saga_pass.retry_later(instance, "the message to its destination could not be sent")
-    return replace(instance, tries=0, wake_ms=saga_pass.now_ms + saga_pass.recast_pause(waited_ms))
+        return context.retry_later(instance, "the message to its destination could not be sent")
+    return replace(instance, tries=0, wake_ms=context.now_ms + context.recast_pause(waited_ms))
 
 
-def _check(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+def _check(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
     """Check both ends; return the record with ``with_disk`` set, given up, or due for a retry."""
     try:
-        return _check_ends(saga_pass, instance)
+        return _check_ends(context, instance)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
+        return context.retry_later(instance, error)
 
 
-def _check_ends(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+def _check_ends(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
     migration = instance.move
-    source = _call(saga_pass, migration.source_host, objects.MigrationChecks.of(instances=[instance.uuid]))
+    source = _call(context, migration.source_host, objects.MigrationChecks.of(instances=[instance.uuid]))
     if source.reasons[0]:
         return give_up(instance, f"the check at its source failed: {source.reasons[0]}", is_final=True)
     checks = objects.MigrationChecks.of(
         instances=[instance.uuid], names=[instance.host or ""], facts=[{**source.facts[0]}]
     )
-    destination = _call(saga_pass, instance.host or "", checks)
+    destination = _call(context, instance.host or "", checks)
     if destination.reasons[0]:
         return give_up(instance, f"the check at its destination failed: {destination.reasons[0]}")
     storage = source.facts[0].get("storage")
@@ -89,25 +89,25 @@ def _check_ends(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord
     return replace(instance, migration=replace(migration, with_disk=not is_shared))
 
 
-def _call(saga_pass: SagaPass, host: str, checks: objects.MigrationChecks) -> objects.MigrationChecks:
-    clients = saga_pass.clients
+def _call(context: StepContext, host: str, checks: objects.MigrationChecks) -> objects.MigrationChecks:
+    clients = context.clients
     answer: objects.MigrationChecks = clients.call_agent(
-        saga_pass.context(), names.host_of(host), clients.compute.check_migrations, checks
+        context.new_ctxt(), names.host_of(host), clients.compute.check_migrations, checks
     )
     return answer
 
 
-def _send_incoming(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
-    saga_pass.clients.compute.prepare_incoming(saga_pass.context(), host, cast.build_request(saga_pass, group))
+def _send_incoming(context: StepContext, host: str, group: Sequence[InstanceRecord]) -> None:
+    context.clients.compute.prepare_incoming(context.new_ctxt(), host, cast.build_request(context, group))
 
 
 # -- COPY and SWITCH --------------------------------------------------------------------------------------------------
 
 
-def _send_copies(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+def _send_copies(context: StepContext, host: str, group: Sequence[InstanceRecord]) -> None:
     migrations = [instance.move for instance in group]
     copies = objects.GuestCopies.of(
-        partition=migrations[0].source_partition or saga_pass.clients.partition,
+        partition=migrations[0].source_partition or context.clients.partition,
         uuids=[instance.uuid for instance in group],
         attempts=[migration.source_attempt for migration in migrations],
         migrations=[migration.uuid for migration in migrations],
@@ -115,37 +115,37 @@ def _send_copies(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]
         actions=[migration.copy_request or START for migration in migrations],
         destinations=[instance.host or "" for instance in group],
         with_disk=[bool(migration.with_disk) for migration in migrations],
-        post_copy=[saga_pass.limits.permits_post_copy] * len(group),
+        post_copy=[context.limits.permits_post_copy] * len(group),
     )
-    saga_pass.clients.compute.copy_guests(saga_pass.context(), host, copies)
+    context.clients.compute.copy_guests(context.new_ctxt(), host, copies)
 
 
-def _send_switches(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+def _send_switches(context: StepContext, host: str, group: Sequence[InstanceRecord]) -> None:
     messages = [moves.message_of(instance, ClaimRole.DESTINATION) for instance in group]
-    cast.send_transitions(saga_pass, host, group, [RUN] * len(group), messages)
+    cast.send_transitions(context, host, group, [RUN] * len(group), messages)
 
 
-def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+def _check_claims(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
     try:
-        source = find_source(saga_pass, instance).state
-        destination = find(saga_pass, instance.partition, instance.uuid, instance.attempt).answer
-        is_over = destination in ENDED_ANSWERS and not _will_report(saga_pass, instance, destination)
+        source = find_source(context, instance).state
+        destination = find(context, instance.partition, instance.uuid, instance.attempt).answer
+        is_over = destination in ENDED_ANSWERS and not _will_report(context, instance, destination)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
+        return context.retry_later(instance, error)
     changed = None
     if source in ENDED_ANSWERS:
         changed = end_source(instance, f"its claim was {source}")
     if changed is None and is_over:
         changed = lose_destination(instance, "lost", f"its claim was {destination}")
-    return changed or saga_pass.retry_later(instance, f"no report; the claims are {source} and {destination}")
+    return changed or context.retry_later(instance, f"no report; the claims are {source} and {destination}")
 
 
-def _will_report(saga_pass: SagaPass, instance: InstanceRecord, destination: str) -> bool:
+def _will_report(context: StepContext, instance: InstanceRecord, destination: str) -> bool:
     """Return whether the destination's agent released the claim, and so will report; False after a fence.
 
     Raises GanttError or NO_ANSWER_ERRORS.
     """
     if instance.step != SagaStep.SWITCH or destination != Answer.RELEASED:
         return False
-    document = saga_pass.clients.service_document(saga_pass.context(), names.host_of(instance.host or ""))
+    document = context.clients.service_document(context.new_ctxt(), names.host_of(instance.host or ""))
     return document is not None and bool(document.get("alive") or document.get("audited"))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from conductor.saga import cast, claims
 from conductor.saga.live_moves import ABORTED, is_aborted
-from conductor.saga.saga_pass import GroupMember, SagaPass
+from conductor.saga.step_context import GroupMember, StepContext
 from conductor.saga.transitions import building_status, set_step
 from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationRecord
@@ -22,7 +22,7 @@ from rpcapi.resources.statuses import InstanceStatus, MigrationStatus
 
 MAX_HOSTS = 10  # maximum hosts tried that accept only a part of the group; then it stays at its source
 
-SelectFunction = Callable[[SagaPass, Sequence[InstanceRecord]], list[InstanceRecord]]
+SelectFunction = Callable[[StepContext, Sequence[InstanceRecord]], list[InstanceRecord]]
 ReadFunction = Callable[[MigrationRecord], Sequence[GroupMember]]
 
 RETURNING = (
@@ -58,22 +58,22 @@ def read_once(read: ReadFunction) -> ReadFunction:
     return read_or_recall
 
 
-def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:
+def select_group(context: StepContext, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:
     """Select destinations for all waiting members if ``instance`` is the first; return the changed records.
 
     Waits until every member's claim is a source and no member can have a claim at a failed destination. If a member
     returns to its source, ``instance`` returns too, so that the group is never split. ``select`` is step SELECT.
     """
-    members = saga_pass.read_group(instance.move)
+    members = context.read_group(instance.move)
     if any(_returns(member.instance) for member in members):
         return [_fail(instance, "another member of its group stays at its source")]
     waiting = [member for member in members if member.instance.step == SagaStep.DESTINATION]
     is_early = any(_is_awaited(member.instance, is_repeated=bool(instance.history)) for member in members)
     if is_early or not waiting or waiting[0].instance.uuid != instance.uuid:
-        return [_wait(saga_pass, instance)]
+        return [_wait(context, instance)]
     if any(is_aborted(member.instance) for member in waiting):
         return _leader_last([_fail(member.instance, ABORTED) for member in waiting], waiting)
-    return _select_all(saga_pass, waiting, select)
+    return _select_all(context, waiting, select)
 
 
 def _returns(instance: InstanceRecord) -> bool:
@@ -93,20 +93,20 @@ def _is_awaited(instance: InstanceRecord, *, is_repeated: bool) -> bool:
     return is_moving or instance.step == SagaStep.BEGIN_MOVE
 
 
-def _select_all(saga_pass: SagaPass, waiting: Sequence[GroupMember], select: SelectFunction) -> list[InstanceRecord]:
+def _select_all(context: StepContext, waiting: Sequence[GroupMember], select: SelectFunction) -> list[InstanceRecord]:
     claimed: list[InstanceRecord] = []
-    groups = _equal_members(saga_pass, waiting)
-    for number, (member_pass, members) in enumerate(groups):
-        records = select(member_pass, members)
+    groups = _equal_members(context, waiting)
+    for number, (member_context, members) in enumerate(groups):
+        records = select(member_context, members)
         if any(record.host is None for record in records):
-            others = [instance for _pass, group in groups[number + 1 :] for instance in group]
-            return _leader_last(_select_again_or_fail(saga_pass, claimed, records, others), waiting)
+            others = [instance for _context, group in groups[number + 1 :] for instance in group]
+            return _leader_last(_select_again_or_fail(context, claimed, records, others), waiting)
         claimed += records
     return _leader_last(claimed, waiting)
 
 
 def _select_again_or_fail(
-    saga_pass: SagaPass,
+    context: StepContext,
     claimed: Sequence[InstanceRecord],
     without_claim: Sequence[InstanceRecord],
     others: Sequence[InstanceRecord],
@@ -114,33 +114,35 @@ def _select_again_or_fail(
     refusal = next((record.reason for record in without_claim if record.step == SagaStep.ABORT), None)
     if refusal is None:
         # No answer, or a conflicting claim must be settled first. The next selection finds the other claims again.
-        return [*without_claim, *(_wait(saga_pass, _unassigned(record)) for record in (*claimed, *others))]
+        return [*without_claim, *(_wait(context, _unassigned(record)) for record in (*claimed, *others))]
     if claimed and len(claimed[0].move.history) < MAX_HOSTS:
-        return _try_next_host(saga_pass, claimed, [*without_claim, *others], refusal)
+        return _try_next_host(context, claimed, [*without_claim, *others], refusal)
     reason = f"no host accepts its whole group: {refusal}"
     return [_fail(record, reason) for record in (*claimed, *without_claim, *others)]
 
 
-def _equal_members(saga_pass: SagaPass, waiting: Sequence[GroupMember]) -> list[tuple[SagaPass, list[InstanceRecord]]]:
+def _equal_members(
+    context: StepContext, waiting: Sequence[GroupMember]
+) -> list[tuple[StepContext, list[InstanceRecord]]]:
     groups = []
     for request in {member.request.key: member.request for member in waiting}.values():
-        member_pass = replace(saga_pass, request=request)
+        member_context = replace(context, request=request)
         members = [member.instance for member in waiting if member.request.key == request.key]
-        groups += [(member_pass, group) for group in cast.group_by_spec(member_pass.destination_spec, members)]
+        groups += [(member_context, group) for group in cast.group_by_spec(member_context.destination_spec, members)]
     return sorted(groups, key=lambda group: -len(group[1]))
 
 
 def _try_next_host(
-    saga_pass: SagaPass, claimed: Sequence[InstanceRecord], others: Sequence[InstanceRecord], reason: str
+    context: StepContext, claimed: Sequence[InstanceRecord], others: Sequence[InstanceRecord], reason: str
 ) -> list[InstanceRecord]:
     """End the claims on a host that rejects a member; the next selection excludes the host."""
     host = names.host_of(claimed[0].host or "")
-    answers = claims.abort(saga_pass, claimed)
+    answers = claims.abort(context, claimed)
     ended = answers is not None and all(
         answers[record.uuid, record.attempt].answer in claims.ENDED_ANSWERS for record in claimed
     )
     if not ended:
-        return [_wait(saga_pass, _unassigned(record)) for record in (*claimed, *others)]
+        return [_wait(context, _unassigned(record)) for record in (*claimed, *others)]
     return [_ignore_host(record, host, reason) for record in (*claimed, *others)]
 
 
@@ -148,8 +150,8 @@ def _unassigned(record: InstanceRecord) -> InstanceRecord:
     return replace(record, step=SagaStep.DESTINATION, host=None, allocations=None, alternates=(), reason=None)
 
 
-def _wait(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    return saga_pass.retry_later(instance, "waiting for the other members of its group")
+def _wait(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
+    return context.retry_later(instance, "waiting for the other members of its group")
 
 
 def _ignore_host(record: InstanceRecord, host: str, reason: str) -> InstanceRecord:

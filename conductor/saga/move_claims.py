@@ -9,7 +9,7 @@ from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import claims, moves
 from conductor.saga.claims import ENDED_ANSWERS, find_elsewhere
 from conductor.saga.evacuations import LOST
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import set_step
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
@@ -25,20 +25,20 @@ FORGOTTEN = "its record was lost, and another destination is live"
 MoveMethod = Callable[[RequestContext, objects.ClaimRefs, list[str]], objects.ClaimAnswers]
 
 
-def begin_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    return _change(saga_pass, instances, lambda client: client.begin_moves, _begun)
+def begin_move(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    return _change(context, instances, lambda client: client.begin_moves, _begun)
 
 
-def begin_again(saga_pass: SagaPass, instance: InstanceRecord) -> str:
+def begin_again(context: StepContext, instance: InstanceRecord) -> str:
     """Make the claim the migration's source again; return the answer."""
     migration = instance.move
-    client = saga_pass.clients.claims_of(migration.source_partition)
+    client = context.clients.claims_of(migration.source_partition)
     refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[migration.source_attempt])
-    (answer,) = client.begin_moves(saga_pass.context(), refs, [migration.uuid]).answers
+    (answer,) = client.begin_moves(context.new_ctxt(), refs, [migration.uuid]).answers
     return str(answer)
 
 
-def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def end_move(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Make source claims the only claims; their partition refuses while a destination is live.
 
     Step SETTLE finds a destination that this store has lost, in any partition.
@@ -46,34 +46,34 @@ def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[I
     ending: list[InstanceRecord] = []
     changed: list[InstanceRecord] = []
     for instance in instances:
-        settled = None if saga_pass.is_certain(instance) else _settle_elsewhere(saga_pass, instance)
+        settled = None if context.is_certain(instance) else _settle_elsewhere(context, instance)
         if settled is None:
             ending.append(instance)
         else:
             changed.append(settled)
-    return [*_change(saga_pass, ending, lambda client: client.end_moves, _ended), *changed]
+    return [*_change(context, ending, lambda client: client.end_moves, _ended), *changed]
 
 
-def _settle_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord | None:
+def _settle_elsewhere(context: StepContext, instance: InstanceRecord) -> InstanceRecord | None:
     """Return the record set to settle with a claim in a different partition, or to retry.
 
     Returns None if there is no such claim.
     """
     try:
-        elsewhere = find_elsewhere(saga_pass, instance)
+        elsewhere = find_elsewhere(context, instance)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
+        return context.retry_later(instance, error)
     return None if elsewhere is None else moves.settle_without_move(instance, FORGOTTEN)
 
 
 def _change(
-    saga_pass: SagaPass,
+    context: StepContext,
     instances: Sequence[InstanceRecord],
     method_of: Callable[[ClaimsAPI], MoveMethod],
-    apply: Callable[[SagaPass, InstanceRecord, str, str | None], InstanceRecord],
+    apply: Callable[[StepContext, InstanceRecord, str, str | None], InstanceRecord],
 ) -> list[InstanceRecord]:
     def partition_of(instance: InstanceRecord) -> str:
-        return instance.move.source_partition or saga_pass.clients.partition
+        return instance.move.source_partition or context.clients.partition
 
     changed = []
     for partition, members in groupby(sorted(instances, key=partition_of), key=partition_of):
@@ -82,53 +82,53 @@ def _change(
             consumers=[instance.uuid for instance in group],
             attempts=[instance.move.source_attempt for instance in group],
         )
-        change = method_of(saga_pass.clients.claims_of(partition))
+        change = method_of(context.clients.claims_of(partition))
         try:
-            saga_pass.check_stores(group)
-            result = change(saga_pass.context(), refs, [instance.move.uuid for instance in group])
+            context.check_stores(group)
+            result = change(context.new_ctxt(), refs, [instance.move.uuid for instance in group])
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-            changed += [saga_pass.retry_later(instance, error) for instance in group]
+            changed += [context.retry_later(instance, error) for instance in group]
             continue
         rows = zip(group, result.answers, result.migrations or [None] * len(group), strict=True)
-        changed += [apply(saga_pass, instance, answer, migration) for instance, answer, migration in rows]
+        changed += [apply(context, instance, answer, migration) for instance, answer, migration in rows]
     return changed
 
 
-def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str, migration: str | None) -> InstanceRecord:
+def _begun(context: StepContext, instance: InstanceRecord, answer: str, migration: str | None) -> InstanceRecord:
     if answer == Answer.CONFIRMED and instance.status == InstanceStatus.DELETING:
         # The move may have begun earlier, so end its destination first.
         return set_step(instance, SagaStep.ABORT, attempt=instance.next_attempt, host=None)
     if answer == Answer.CONFIRMED:
         return moves.select_next(instance)
     if answer in UNDECIDED:
-        return saga_pass.retry_later(instance, answer)
-    if answer == Answer.CONFLICT and migration is not None and saga_pass.is_certain(instance):
-        return _end_earlier(saga_pass, instance, migration)
+        return context.retry_later(instance, answer)
+    if answer == Answer.CONFLICT and migration is not None and context.is_certain(instance):
+        return _end_earlier(context, instance, migration)
     if answer in ENDED_ANSWERS and answer not in (Answer.UNKNOWN, Answer.ENDED):
         return moves.lose_claim(instance, LOST, f"its claim was {answer}")
     # The migration will never have the claim, but the instance may: step SETTLE reads its claims.
     return moves.settle_returned(instance, f"its claim could not move: {answer}")
 
 
-def _end_earlier(saga_pass: SagaPass, instance: InstanceRecord, migration: str) -> InstanceRecord:
+def _end_earlier(context: StepContext, instance: InstanceRecord, migration: str) -> InstanceRecord:
     """End a source's previous migration again: the record says it ended, but the partition lost that write."""
     source = instance.move
     try:
-        claims.end_move(saga_pass, source.source_partition, instance.uuid, source.source_attempt, migration)
+        claims.end_move(context, source.source_partition, instance.uuid, source.source_attempt, migration)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
-    return saga_pass.retry_later(instance, f"its claim was the source of migration {migration}")
+        return context.retry_later(instance, error)
+    return context.retry_later(instance, f"its claim was the source of migration {migration}")
 
 
-def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str, _migration: str | None) -> InstanceRecord:
+def _ended(context: StepContext, instance: InstanceRecord, answer: str, _migration: str | None) -> InstanceRecord:
     if answer == Answer.CONFIRMED:
         return moves.resume(instance)
     if answer in UNDECIDED:
-        return saga_pass.retry_later(instance, answer)
-    if answer == Answer.CONFLICT and not saga_pass.is_certain(instance):
+        return context.retry_later(instance, answer)
+    if answer == Answer.CONFLICT and not context.is_certain(instance):
         return moves.settle_without_move(instance, FORGOTTEN)
     if answer == Answer.CONFLICT:  # a live attempt that this conductor does not know
-        return replace(saga_pass.retry_later(instance, answer), step=SagaStep.ABORT)
+        return replace(context.retry_later(instance, answer), step=SagaStep.ABORT)
     if answer in ENDED_ANSWERS and answer != Answer.ENDED:
         return moves.end_source(instance, f"its claim was {answer}")
     # A move that this conductor does not know has the claim. Step SETTLE reads the claims.

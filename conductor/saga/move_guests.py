@@ -13,7 +13,7 @@ from conductor.saga import cast, live_moves, moves
 from conductor.saga.claims import ENDED_ANSWERS, find
 from conductor.saga.evacuations import LOST
 from conductor.saga.move_claims import begin_again
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import end_attempt, fail
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
@@ -36,41 +36,41 @@ class _Change(NamedTuple):
     on_end: Callable[[InstanceRecord, str], InstanceRecord]
 
 
-def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def stop_source(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Stop the guests at their sources before the build; in a revert, the report proves that the guest exists."""
-    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
+    return _request(context, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
 
 
-def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def stop_destination(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Stop the guests at the destinations of reverted moves, where they stay until the sources run."""
-    return _request(saga_pass, instances, _Change(ClaimRole.DESTINATION, lambda _instance: STOP, _lose_destination))
+    return _request(context, instances, _Change(ClaimRole.DESTINATION, lambda _instance: STOP, _lose_destination))
 
 
-def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def end_source(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Remove the guests from their sources, which then release their claims.
 
     If a destination has ended, the source has the last copy: the instance returns unless it is deleted.
     """
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]
-    proceeding, changed = _ask_other_ends(saga_pass, others, ClaimRole.DESTINATION, _lose_destination)
+    proceeding, changed = _ask_other_ends(context, others, ClaimRole.DESTINATION, _lose_destination)
     change = _Change(ClaimRole.SOURCE, lambda _instance: END, _finish_source)
-    return [*_request(saga_pass, [*proceeding, *deleted], change), *changed]
+    return [*_request(context, [*proceeding, *deleted], change), *changed]
 
 
-def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def terminate(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """End the current guests, but keep a reverted move's destination if its source has ended.
 
     The destination is then the last copy.
     """
     returned = [instance for instance in instances if _has_returned(instance)]
     others = [instance for instance in instances if not _has_returned(instance)]
-    proceeding, changed = _ask_other_ends(saga_pass, returned, ClaimRole.SOURCE, moves.end_source)
-    return [*cast.terminate(saga_pass, [*proceeding, *others]), *changed]
+    proceeding, changed = _ask_other_ends(context, returned, ClaimRole.SOURCE, moves.end_source)
+    return [*cast.terminate(context, [*proceeding, *others]), *changed]
 
 
 def _ask_other_ends(
-    saga_pass: SagaPass,
+    context: StepContext,
     instances: Sequence[InstanceRecord],
     role: ClaimRole,
     on_end: Callable[[InstanceRecord, str], InstanceRecord],
@@ -85,15 +85,15 @@ def _ask_other_ends(
         group = [instance for instance in instances if _end_of(instance, role).partition == partition]
         refs = [(instance.uuid, _end_of(instance, role).attempt) for instance in group]
         try:
-            results = claim_answers.find(saga_pass.context(), saga_pass.clients, partition, refs)
+            results = claim_answers.find(context.new_ctxt(), context.clients, partition, refs)
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-            changed += [saga_pass.retry_later(instance, error) for instance in group]
+            changed += [context.retry_later(instance, error) for instance in group]
             continue
         for instance, claim in zip(group, results, strict=True):
             if claim.state in ENDED_ANSWERS:
                 changed.append(on_end(instance, f"its claim was {claim.state}"))
             elif claim.state == Answer.CLOSED:
-                changed.append(saga_pass.retry_later(instance, f"the claim of its {role} is {claim.state}"))
+                changed.append(context.retry_later(instance, f"the claim of its {role} is {claim.state}"))
             else:
                 proceeding.append(instance)
     return proceeding, changed
@@ -104,7 +104,7 @@ def _has_returned(instance: InstanceRecord) -> bool:
     return is_moving and moves.is_returning(instance)
 
 
-def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def resume(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Continue the guests at their sources, or at the destination if the source has ended.
 
     Guests that were off stay off.
@@ -112,8 +112,8 @@ def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
     returning = [instance for instance in instances if moves.is_returning(instance)]
     others = [instance for instance in instances if not moves.is_returning(instance)]
     return [
-        *_request(saga_pass, others, _Change(ClaimRole.ONLY, _resumed, _lose_claim)),
-        *_request(saga_pass, returning, _Change(ClaimRole.SOURCE, _resumed, moves.end_source)),
+        *_request(context, others, _Change(ClaimRole.ONLY, _resumed, _lose_claim)),
+        *_request(context, returning, _Change(ClaimRole.SOURCE, _resumed, moves.end_source)),
     ]
 
 
@@ -138,16 +138,16 @@ def _lose_destination(instance: InstanceRecord, reason: str) -> InstanceRecord:
     return fail(end_attempt(instance, LOST, reason), None)
 
 
-def _request(saga_pass: SagaPass, instances: Sequence[InstanceRecord], change: _Change) -> list[InstanceRecord]:
+def _request(context: StepContext, instances: Sequence[InstanceRecord], change: _Change) -> list[InstanceRecord]:
     def place_of(instance: InstanceRecord) -> tuple[str, str | None]:
         end = _end_of(instance, change.role)
         return end.host, end.partition
 
     return cast.request_report(
-        saga_pass,
+        context,
         instances,
-        lambda host, group: _send(saga_pass, host, group, change),
-        lambda instance: _check_claim(saga_pass, instance, change),
+        lambda host, group: _send(context, host, group, change),
+        lambda instance: _check_claim(context, instance, change),
         place_of=place_of,
     )
 
@@ -159,29 +159,29 @@ def _end_of(instance: InstanceRecord, role: ClaimRole) -> _End:
     return _End(instance.host or "", instance.partition, instance.attempt)
 
 
-def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], change: _Change) -> None:
+def _send(context: StepContext, host: str, group: Sequence[InstanceRecord], change: _Change) -> None:
     ends = [_end_of(instance, change.role) for instance in group]
     transitions = objects.GuestTransitions.of(
-        partition=ends[0].partition or saga_pass.clients.partition,
+        partition=ends[0].partition or context.clients.partition,
         uuids=[instance.uuid for instance in group],
         attempts=[end.attempt for end in ends],
         actions=[change.action_of(instance) for instance in group],
         numbers=[instance.transition_number for instance in group],
         moves=[moves.message_of(instance, change.role) for instance in group],
     )
-    saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)
+    context.clients.compute.change_guests(context.new_ctxt(), host, transitions)
 
 
-def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change) -> InstanceRecord:
+def _check_claim(context: StepContext, instance: InstanceRecord, change: _Change) -> InstanceRecord:
     end = _end_of(instance, change.role)
     try:
-        claim = find(saga_pass, end.partition, instance.uuid, end.attempt)
+        claim = find(context, end.partition, instance.uuid, end.attempt)
         is_end = claim.migration == instance.move.uuid or change.role is not ClaimRole.SOURCE
         # Either the move has ended, or the claims service lost its beginning.
-        if claim.state == Answer.CONFIRMED and not is_end and begin_again(saga_pass, instance) != Answer.CONFIRMED:
+        if claim.state == Answer.CONFIRMED and not is_end and begin_again(context, instance) != Answer.CONFIRMED:
             return moves.settle_returned(instance, "its claim on the source is its only one")
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
+        return context.retry_later(instance, error)
     if claim.state in ENDED_ANSWERS:
         return change.on_end(instance, f"its claim was {claim.state}")
-    return saga_pass.retry_later(instance, f"its host sent no report; its claim is {claim.state}")
+    return context.retry_later(instance, f"its host sent no report; its claim is {claim.state}")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from conductor.admission import count_amounts
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.step_context import load_spec
 from conductor.saga.transitions import (
     as_sentence,
     building_status,

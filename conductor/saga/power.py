@@ -7,7 +7,7 @@ from typing import Any
 
 from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import cast, claims
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import lose, settle_claims
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
@@ -24,55 +24,55 @@ OPERATIONS = {
 }
 
 
-def change_power(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def change_power(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Repeat each message until the host reports the state.
 
     An instance is lost if its host is silent and the claim has ended.
     """
     return cast.request_report(
-        saga_pass,
+        context,
         instances,
-        functools.partial(_send, saga_pass),
-        functools.partial(_check_claim, saga_pass),
+        functools.partial(_send, context),
+        functools.partial(_check_claim, context),
     )
 
 
-def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+def _send(context: StepContext, host: str, group: Sequence[InstanceRecord]) -> None:
     operations = [instance for instance in group if instance.status in OPERATIONS]
     if operations:
-        _send_operations(saga_pass, host, operations)
+        _send_operations(context, host, operations)
     transitions = [instance for instance in group if instance.status in ACTIONS]
     if transitions:
         actions = [ACTIONS[instance.status] for instance in transitions]
-        cast.send_transitions(saga_pass, host, transitions, actions)
+        cast.send_transitions(context, host, transitions, actions)
 
 
-def _send_operations(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
-    images = [_image_of(saga_pass, instance) for instance in group]
+def _send_operations(context: StepContext, host: str, group: Sequence[InstanceRecord]) -> None:
+    images = [_image_of(context, instance) for instance in group]
     operations = objects.GuestOperations.of(
-        partition=group[0].partition or saga_pass.clients.partition,
+        partition=group[0].partition or context.clients.partition,
         uuids=[instance.uuid for instance in group],
         attempts=[instance.attempt for instance in group],
         actions=[OPERATIONS[instance.status] for instance in group],
         numbers=[instance.operation for instance in group],
         images=images if any(images) else [],
     )
-    saga_pass.clients.compute.operate_guests(saga_pass.context(), host, operations)
+    context.clients.compute.operate_guests(context.new_ctxt(), host, operations)
 
 
-def _image_of(saga_pass: SagaPass, instance: InstanceRecord) -> dict[str, Any] | None:
+def _image_of(context: StepContext, instance: InstanceRecord) -> dict[str, Any] | None:
     is_rebuild = instance.status == InstanceStatus.REBUILD and instance.spec is not None
-    return (dict(saga_pass.spec_of(instance).image) or None) if is_rebuild else None
+    return (dict(context.spec_of(instance).image) or None) if is_rebuild else None
 
 
-def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+def _check_claim(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
     try:
-        answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.attempt).answer
+        answer = claims.find(context, instance.partition, instance.uuid, instance.attempt).answer
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
+        return context.retry_later(instance, error)
     if answer == Answer.CONFLICT:  # this store has lost a later attempt, which is live
         return settle_claims(instance)
     if answer not in claims.ENDED_ANSWERS:
-        return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")
+        return context.retry_later(instance, f"its host sent no report; its claim is {answer}")
     reason = f"host {names.host_of(instance.host or '')} no longer runs it: its claim was {answer}"
     return lose(instance, reason)

@@ -7,7 +7,7 @@ from typing import Any
 
 from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import cast, claims, evacuations, moves, unknown_moves
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import assign_host, end_attempt, set_numbered_step, set_step, without_loss
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
@@ -16,32 +16,32 @@ from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
 from rpcapi.resources.statuses import InstanceStatus
 
 
-def settle(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    return [_settle(saga_pass, instance) for instance in instances]
+def settle(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    return [_settle(context, instance) for instance in instances]
 
 
-def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    client = saga_pass.clients.claims_of(instance.partition)
+def _settle(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
+    client = context.clients.claims_of(instance.partition)
     try:
-        page = client.list_claims(saga_pass.context(), consumer=instance.uuid)
+        page = client.list_claims(context.new_ctxt(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
+        return context.retry_later(instance, error)
     by_role = {claim["role"]: claim for claim in page.claims}
     source = by_role.pop(ClaimRole.SOURCE, None)
     own = next(iter(by_role.values()), None)
     try:
         own_move = instance.open_migration and instance.open_migration.uuid
         if source is not None and source["migration"] != own_move:
-            return _settle_unknown_move(saga_pass, instance, source, own)
+            return _settle_unknown_move(context, instance, source, own)
         if own is not None and _is_of_other_move(instance, own):
-            return _settle_destination(saga_pass, instance, own)
+            return _settle_destination(context, instance, own)
         if own is None and instance.open_migration is None:
-            elsewhere = claims.find_elsewhere(saga_pass, instance)
+            elsewhere = claims.find_elsewhere(context, instance)
             if elsewhere is not None:
                 return set_step(instance, SagaStep.SETTLE, partition=elsewhere[0])
-        return _continue_without_claim(saga_pass, instance) if own is None else _adopt_claim(saga_pass, instance, own)
+        return _continue_without_claim(context, instance) if own is None else _adopt_claim(context, instance, own)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
+        return context.retry_later(instance, error)
 
 
 def _is_of_other_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
@@ -51,7 +51,7 @@ def _is_of_other_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
     return instance.open_migration is None or own["attempt"] != instance.move.source_attempt
 
 
-def _settle_destination(saga_pass: SagaPass, instance: InstanceRecord, own: Mapping[str, Any]) -> InstanceRecord:
+def _settle_destination(context: StepContext, instance: InstanceRecord, own: Mapping[str, Any]) -> InstanceRecord:
     """Settle with the destination of an unknown move, whose source has ended or is elsewhere.
 
     An unconfirmed destination is not adopted while another claim is live.
@@ -60,26 +60,26 @@ def _settle_destination(saga_pass: SagaPass, instance: InstanceRecord, own: Mapp
         return moves.settle_without_move(
             instance, f"its end was lost: migration {own['migration']} is not the recorded one"
         )
-    elsewhere = claims.find_elsewhere(saga_pass, instance)
+    elsewhere = claims.find_elsewhere(context, instance)
     if elsewhere is None:
-        return _adopt_claim(saga_pass, instance, own)
+        return _adopt_claim(context, instance, own)
     partition, other = elsewhere
     at_other = replace(instance, partition=partition)
     if other["attempt"] == own["source_attempt"] and instance.evacuation is not None:
         return set_step(evacuations.end(instance, InstanceStatus.ACTIVE, None), SagaStep.SETTLE)
     if other["attempt"] == own["source_attempt"]:
-        return unknown_moves.rebuild_move(saga_pass, at_other, other, own, instance.partition)
+        return unknown_moves.rebuild_move(context, at_other, other, own, instance.partition)
     if own["state"] == ClaimState.PREPARED:
         return set_step(at_other, SagaStep.SETTLE)
-    return _adopt_claim(saga_pass, instance, own)
+    return _adopt_claim(context, instance, own)
 
 
 def _settle_unknown_move(
-    saga_pass: SagaPass, instance: InstanceRecord, source: Mapping[str, Any], destination: Mapping[str, Any] | None
+    context: StepContext, instance: InstanceRecord, source: Mapping[str, Any], destination: Mapping[str, Any] | None
 ) -> InstanceRecord:
     partition = instance.partition
     if destination is None:
-        elsewhere = claims.find_elsewhere(saga_pass, instance)
+        elsewhere = claims.find_elsewhere(context, instance)
         if elsewhere is not None:
             partition, destination = elsewhere
     if destination is not None and instance.evacuation is not None:
@@ -87,18 +87,18 @@ def _settle_unknown_move(
     if destination is not None and instance.open_migration is not None:
         return moves.settle_without_move(instance, f"its end was lost: migration {source['migration']} followed it")
     if destination is not None:
-        return unknown_moves.rebuild_move(saga_pass, instance, source, destination, partition)
-    return _end_move(saga_pass, instance, source, source["migration"]) or _adopt_claim(saga_pass, instance, source)
+        return unknown_moves.rebuild_move(context, instance, source, destination, partition)
+    return _end_move(context, instance, source, source["migration"]) or _adopt_claim(context, instance, source)
 
 
 def _end_move(
-    saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any], migration: str
+    context: StepContext, instance: InstanceRecord, claim: Mapping[str, Any], migration: str
 ) -> InstanceRecord | None:
-    answer = claims.end_move(saga_pass, instance.partition, instance.uuid, claim["attempt"], migration)
-    return None if answer == Answer.CONFIRMED else saga_pass.retry_later(instance, f"its claim is {answer}")
+    answer = claims.end_move(context, instance.partition, instance.uuid, claim["attempt"], migration)
+    return None if answer == Answer.CONFIRMED else context.retry_later(instance, f"its claim is {answer}")
 
 
-def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
+def _adopt_claim(context: StepContext, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
     before = instance
     if instance.evacuation is None:
         instance = replace(instance, was_stopped=False)  # the host will report the power state
@@ -108,28 +108,28 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
     instance = replace(instance, history=without_loss(instance, attempt))
     if instance.has_ended(attempt):
         # The host reported that nothing runs but still has the claim. A terminate message makes it release the claim.
-        cast.send_terminate(saga_pass, names.host_of(host), [replace(instance, attempt=attempt)])
-        return saga_pass.retry_later(instance, f"attempt {attempt} ended, but its claim is still live")
+        cast.send_terminate(context, names.host_of(host), [replace(instance, attempt=attempt)])
+        return context.retry_later(instance, f"attempt {attempt} ended, but its claim is still live")
     if attempt != instance.attempt:
-        instance = unknown_moves.with_amounts_of(saga_pass, instance, claim)
+        instance = unknown_moves.with_amounts_of(context, instance, claim)
         instance = end_attempt(instance, "lost", f"replaced by attempt {attempt}")
     # Send the build in any case: the host reports its current state.
     allocations = claim["allocations"]
-    plain = allocations == {host: saga_pass.spec_of(instance).resources}
+    plain = allocations == {host: context.spec_of(instance).resources}
     allocations = None if plain else allocations
     adopted = assign_host(instance, attempt, host, claim["alternates"], allocations=allocations)
-    return adopted if migration is not None else _start_again(saga_pass, before, adopted, claim)
+    return adopted if migration is not None else _start_again(context, before, adopted, claim)
 
 
 def _start_again(
-    saga_pass: SagaPass, before: InstanceRecord, adopted: InstanceRecord, claim: Mapping[str, Any]
+    context: StepContext, before: InstanceRecord, adopted: InstanceRecord, claim: Mapping[str, Any]
 ) -> InstanceRecord:
     """Start a guest that was stopped for a move, unless it was off before the move.
 
     First its claim must become the instance's only claim.
     """
     try:
-        attempt = unknown_moves.read_attempt(saga_pass, adopted, claim)
+        attempt = unknown_moves.read_attempt(context, adopted, claim)
     except (*NO_ANSWER_ERRORS, errors.GanttError):
         return adopted
     if not attempt.migration:
@@ -137,24 +137,24 @@ def _start_again(
     status = InstanceStatus.STOPPING if before.was_stopped else InstanceStatus.STARTING
     adopted = replace(adopted, last_attempt=max(adopted.last_attempt, attempt.transition))
     started = set_numbered_step(adopted, SagaStep.POWER, status=status)
-    return _end_move(saga_pass, before, claim, attempt.migration) or started
+    return _end_move(context, before, claim, attempt.migration) or started
 
 
-def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+def _continue_without_claim(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
     """Continue with an alternate; skip an attempt number that may have been used unrecorded.
 
     Waits while the recorded host, or any host if the record is uncertain, may run an attempt that its partition has
     lost. Raises the errors of ``find_claims``.
     """
-    if not saga_pass.is_certain(instance):
-        answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt).answer
+    if not context.is_certain(instance):
+        answer = claims.find(context, instance.partition, instance.uuid, instance.next_attempt).answer
     elif instance.has_ended(instance.attempt):
         answer = Answer.ENDED
     else:
-        answers = claims.abort(saga_pass, [instance])
+        answers = claims.abort(context, [instance])
         answer = Answer.CLOSED if answers is None else answers[instance.uuid, instance.attempt].answer
     if answer == Answer.CLOSED:
-        return saga_pass.retry_later(instance, answer)
+        return context.retry_later(instance, answer)
     instance = end_attempt(instance, "lost", "its claim has ended")
     following = set_step(instance, SagaStep.ALTERNATE, attempt=instance.next_attempt, host=None)
     return end_attempt(following, "lost", "its claim ended before a build was sent")

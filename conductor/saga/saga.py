@@ -10,7 +10,7 @@ from oslo_log import log
 from conductor import metrics, milestones
 from conductor.parts import ServiceClients
 from conductor.saga import group_moves
-from conductor.saga.saga_pass import SagaLimits, SagaPass
+from conductor.saga.step_context import SagaLimits, StepContext
 from conductor.saga.steps import STEPS, Step
 from conductor.stamps import PartitionStamps
 from conductor.store.interface import ConductorStore
@@ -43,7 +43,7 @@ class BuildSaga:
             if not work.instances or self._stopping.is_set():
                 self._store.release(lease, work.now_ms if work.instances else work.next_ms)
                 return
-            saga_pass = SagaPass(
+            context = StepContext(
                 self._clients,
                 self.limits,
                 work.request,
@@ -54,24 +54,24 @@ class BuildSaga:
                 exchange_stamps=self._stamps.exchange,
                 read_group=functools.partial(group_moves.read_group, self._store),
             )
-            saga_pass.context().update_store()
+            context.new_ctxt().update_store()
             if new:
                 LOG.info("Took over this request: the lease of its conductor expired")
                 new = False
             for step in STEPS:
                 due = [instance for instance in work.instances if instance.step == step.name]
                 for start in range(0, len(due), step.max_instances):
-                    self._run_step(lease, saga_pass, due[start : start + step.max_instances], step)
+                    self._run_step(lease, context, due[start : start + step.max_instances], step)
 
-    def _run_step(self, lease: RequestLease, saga_pass: SagaPass, group: Sequence[InstanceRecord], step: Step) -> None:
+    def _run_step(self, lease: RequestLease, context: StepContext, group: Sequence[InstanceRecord], step: Step) -> None:
         metrics.STEPS.labels(step.name.value).inc()
-        metrics.STEP_AGE.labels(step.name.value).observe(max(0, saga_pass.now_ms - group[0].updated_ms) / 1000)
+        metrics.STEP_AGE.labels(step.name.value).observe(max(0, context.now_ms - group[0].updated_ms) / 1000)
         # The write skips records that have changed since the pass began; the next pass runs their new steps.
         with (
             metrics.STEP_SECONDS.labels(step.name.value).time(),
-            tracing.span(f"conductor.{step.name}", saga_pass.request.request_id),
+            tracing.span(f"conductor.{step.name}", context.request.request_id),
         ):
-            changed = step.run(saga_pass, group)
+            changed = step.run(context, group)
         step.check(changed)
         milestones.report_changes(group, changed, self._write(lease, changed).stale)
 

@@ -18,11 +18,11 @@ from conductor.saga import (
     select,
     wait,
 )
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi.resources.claims import MAX_INSTANCES
 
-StepFunction = Callable[[SagaPass, Sequence[InstanceRecord]], list[InstanceRecord]]
+StepFunction = Callable[[StepContext, Sequence[InstanceRecord]], list[InstanceRecord]]
 
 
 class UndeclaredTransition(Exception):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from conductor.admission import count_amounts, total_amounts
 from conductor.resized_spec import larger_amounts
 from conductor.saga.claims import ENDED_ANSWERS
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import building_status, set_step
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, SagaStep
@@ -36,7 +36,7 @@ class AgentAttempt(NamedTuple):
 
 
 def rebuild_move(
-    saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim, partition: str | None
+    context: StepContext, instance: InstanceRecord, source: Claim, destination: Claim, partition: str | None
 ) -> InstanceRecord:
     """Rebuild a move from the claims at both ends; the destination is in ``partition``.
 
@@ -44,19 +44,19 @@ def rebuild_move(
     run. Then the source stops, and the move waits for confirm or revert. Otherwise the destination ends. Raises the
     errors of ``read_attempt``.
     """
-    instance = with_amounts_of(saga_pass, instance, source)
-    attempt = read_attempt(saga_pass, instance, destination)
-    source_attempt = read_attempt(saga_pass, instance, source)
+    instance = with_amounts_of(context, instance, source)
+    attempt = read_attempt(context, instance, destination)
+    source_attempt = read_attempt(context, instance, source)
     uuid = destination["migration"] or source["migration"]
     ends = ((destination, attempt, partition), (source, source_attempt, instance.partition))
     for claim, end, place in ends:
         if end.migration not in ("", uuid):
-            return _free(saga_pass, instance, claim, end, place or saga_pass.clients.partition)
+            return _free(context, instance, claim, end, place or context.clients.partition)
     goes_on = attempt.state in (GuestState.RUNNING, GuestState.CONFIRMED) or (
         attempt.state == GuestState.STOPPED and source_attempt.state != GuestState.RUNNING
     )
-    spec = resized_spec(saga_pass, instance, destination)
-    flavor = instance.flavor or saga_pass.request.flavor
+    spec = resized_spec(context, instance, destination)
+    flavor = instance.flavor or context.request.flavor
     migration = MigrationRecord(
         uuid=uuid,
         instance=instance.uuid,
@@ -90,23 +90,23 @@ def rebuild_move(
         reason=None,
     )
     if spec is not None:
-        former = instance.amounts or count_amounts(saga_pass.spec_of(instance))
+        former = instance.amounts or count_amounts(context.spec_of(instance))
         moving = replace(moving, amounts=larger_amounts(former, count_amounts(spec)))
     step = SagaStep.STOP_SOURCE if goes_on else SagaStep.TERMINATE
     return set_step(moving, step, status=building_status(moving))
 
 
 def _free(
-    saga_pass: SagaPass, instance: InstanceRecord, claim: Claim, attempt: AgentAttempt, partition: str
+    context: StepContext, instance: InstanceRecord, claim: Claim, attempt: AgentAttempt, partition: str
 ) -> InstanceRecord:
     """Tell a host that its guest's earlier move is over; the guest, stopped for it, stays off.
 
     Both live claims belong to the later move. Retries later if the partition may have lost a claim of the earlier move.
     """
     refs = objects.ClaimRefs.of(consumers=[attempt.migration], attempts=[MIGRATION_ATTEMPT])
-    (answer,) = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs).answers
+    (answer,) = context.clients.claims_of(partition).find_claims(context.new_ctxt(), refs).answers
     if answer not in ENDED_ANSWERS:
-        return saga_pass.retry_later(instance, f"its guest on {claim['host']} is off for migration {attempt.migration}")
+        return context.retry_later(instance, f"its guest on {claim['host']} is off for migration {attempt.migration}")
     freed = replace(instance, last_attempt=max(instance.last_attempt, attempt.transition) + 1)
     transitions = objects.GuestTransitions.of(
         partition=partition,
@@ -116,8 +116,8 @@ def _free(
         numbers=[freed.transition_number],
         moves=[{"migration": attempt.migration, "role": ClaimRole.ONLY.value}],
     )
-    saga_pass.clients.compute.change_guests(saga_pass.context(), names.host_of(claim["host"]), transitions)
-    return saga_pass.retry_later(freed, f"its guest on {claim['host']} was off for migration {attempt.migration}")
+    context.clients.compute.change_guests(context.new_ctxt(), names.host_of(claim["host"]), transitions)
+    return context.retry_later(freed, f"its guest on {claim['host']} was off for migration {attempt.migration}")
 
 
 def _kind_of(attempt: AgentAttempt, spec: objects.RequestSpec | None) -> MigrationKind:
@@ -126,19 +126,19 @@ def _kind_of(attempt: AgentAttempt, spec: objects.RequestSpec | None) -> Migrati
     return MigrationKind.MIGRATION if spec is None else MigrationKind.RESIZE
 
 
-def with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> InstanceRecord:
-    spec = None if instance.open_migration is not None else resized_spec(saga_pass, instance, claim)
+def with_amounts_of(context: StepContext, instance: InstanceRecord, claim: Claim) -> InstanceRecord:
+    spec = None if instance.open_migration is not None else resized_spec(context, instance, claim)
     if spec is None:
         return instance
-    flavor = read_attempt(saga_pass, instance, claim).flavor
+    flavor = read_attempt(context, instance, claim).flavor
     resized = spec.with_values(flavor=flavor).obj_to_primitive()
     return replace(instance, spec=resized, flavor=flavor, amounts=count_amounts(spec))
 
 
-def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> AgentAttempt:
-    clients = saga_pass.clients
+def read_attempt(context: StepContext, instance: InstanceRecord, claim: Claim) -> AgentAttempt:
+    clients = context.clients
     host = names.host_of(claim["host"])
-    page = clients.call_agent(saga_pass.context(), host, clients.compute.list_owners, [instance.uuid])
+    page = clients.call_agent(context.new_ctxt(), host, clients.compute.list_owners, [instance.uuid])
     for number, state, owner, transition, migration in page.rows(
         "attempts", "states", "owners", "transitions", "migrations"
     ):
@@ -147,8 +147,8 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
     return AgentAttempt()
 
 
-def resized_spec(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:
+def resized_spec(context: StepContext, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:
     """Return a spec for the claim's amounts with the old flavor; None if the record has these amounts."""
-    spec = saga_pass.spec_of(instance)
+    spec = context.spec_of(instance)
     resized: objects.RequestSpec = spec.with_values(resources=total_amounts(claim["allocations"]), groups={})
     return None if count_amounts(resized) == count_amounts(spec) else resized

@@ -12,7 +12,7 @@ import pytest
 from oslo_config import cfg
 
 from conductor import conf as conductor_conf
-from conductor.saga.saga_pass import SagaLimits
+from conductor.saga.step_context import SagaLimits
 from conductor.service import ConductorService
 from conductor.store import keys
 from conductor.store.interface import ConductorStore

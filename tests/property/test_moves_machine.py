@@ -61,9 +61,9 @@ def move_on(
 # Steps of the saga without what makes them safe.
 DEFECTS: dict[SagaStep, StepFunction] = {
     # The destination is built while the guest still runs at its source.
-    SagaStep.STOP_SOURCE: lambda _saga_pass, instances: move_on(instances, moves.build_next),
+    SagaStep.STOP_SOURCE: lambda _context, instances: move_on(instances, moves.build_next),
     # A confirmed move ends, and nobody removes the source.
-    SagaStep.END_SOURCE: lambda _saga_pass, instances: move_on(
+    SagaStep.END_SOURCE: lambda _context, instances: move_on(
         instances, lambda instance: moves.end_source(instance, "planted")
     ),
 }

@@ -20,8 +20,8 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
-from tests.support.conductor.passes import SPEC, FakeClaims, instance, make_pass
 from tests.support.conductor.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.step_contexts import SPEC, FakeClaims, instance, make_context
 from tests.support.scheduler.deployments import PartitionedDeployment
 from tests.support.scheduler.hosts import node, request
 from tests.support.scheduler.replica_views import FILTER_POLICY
@@ -205,11 +205,11 @@ def test_delete_by_an_older_record_ends_what_is_live_in_another_partition(is_con
     # Given a later attempt in partition b, and a record from before it, which names partition a
     deployment = deployment_with_third_attempt_in_b(is_confirmed)
     record = instance("vm", status=InstanceStatus.DELETING, step=SagaStep.ABORT, partition="a", host="a1")
-    saga_pass = make_pass(DeploymentClaims(deployment))
+    step_context = make_context(DeploymentClaims(deployment))
     # When it is deleted
-    (record,) = abort_step(saga_pass, [record])
+    (record,) = abort_step(step_context, [record])
     assert (record.step, record.attempt, record.partition) == (SagaStep.ABORT, 3, "b")
-    (record,) = abort_step(saga_pass, [record])
+    (record,) = abort_step(step_context, [record])
     # Then that attempt ends: at once, or by its host
     assert (record.step, record.host, record.partition) == (step, "b1", "b")
     assert deployment.live() == ({"vm": ["b"]} if is_confirmed else {})
@@ -220,10 +220,10 @@ def test_build_by_an_older_record_continues_where_it_runs(attempt: int) -> None:
     """The record's host was sent a build for the claim of another partition's host, or the instance waited forever."""
     deployment = deployment_with_third_attempt_in_b(is_confirmed=True)
     record = instance("vm", status=InstanceStatus.BUILDING, step=SagaStep.ALTERNATE, partition="a", host="a1")
-    saga_pass = make_pass(DeploymentClaims(deployment))
-    (record,) = alternate(saga_pass, [replace(record, attempt=attempt)])
+    step_context = make_context(DeploymentClaims(deployment))
+    (record,) = alternate(step_context, [replace(record, attempt=attempt)])
     assert (record.step, record.partition) == (SagaStep.SETTLE, "b")
-    (record,) = settle(saga_pass, [record])
+    (record,) = settle(step_context, [record])
     assert (record.attempt, record.host, record.partition) == (3, "b1", "b")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conductor.saga.saga_pass import SagaLimits, SagaPass
+from conductor.saga.step_context import SagaLimits, StepContext
 from conductor.store.records import DueWork, SagaStep, StoreTimeouts
 from conductor.store.redis import RedisConductorStore
 from devstack.servers.redis import RedisServer
@@ -141,7 +141,7 @@ def test_boot_that_one_server_forgot_waits_for_its_host(make_redis: Callable[...
     records.close()
     records = RedisConductorStore(server.url(), StoreTimeouts(repeat_horizon_ms=1))  # it has passed since
     work = load(records)
-    assert saga_pass(work).is_certain(work.instances[0])
+    assert step_context(work).is_certain(work.instances[0])
     server.stop()
     copy = server.folder / "copy"
     shutil.copytree(server.folder / "data", copy)
@@ -158,13 +158,13 @@ def test_boot_that_one_server_forgot_waits_for_its_host(make_redis: Callable[...
     after = load(records)
     assert after.instances[0].step == SagaStep.SELECT
     assert after.epoch > work.epoch
-    assert not saga_pass(after).is_certain(after.instances[0])
+    assert not step_context(after).is_certain(after.instances[0])
     assert partition.prepare("vm", "g", fresh=False).answer is Answer.CLOSED
     partition.store.audit("h", epoch, [running(ref, "h")], 0)
     assert partition.prepare("vm", "g", fresh=False).host == "h"
     # And once it is selected, it is certain again, until the store forgets something else
     later = replace(after, may_repeat=False)
-    assert saga_pass(later).is_certain(replace(after.instances[0], certain_epoch=after.epoch))
+    assert step_context(later).is_certain(replace(after.instances[0], certain_epoch=after.epoch))
     records.close()
     partition.store.close()
 
@@ -179,6 +179,6 @@ def load(records: RedisConductorStore) -> DueWork:
     return work
 
 
-def saga_pass(work: DueWork) -> SagaPass:
+def step_context(work: DueWork) -> StepContext:
     clients: Any = None
-    return SagaPass(clients, SagaLimits(), work.request, work.now_ms, epoch=work.epoch, may_repeat=work.may_repeat)
+    return StepContext(clients, SagaLimits(), work.request, work.now_ms, epoch=work.epoch, may_repeat=work.may_repeat)

@@ -18,7 +18,7 @@ import pytest
 from conductor.parts import ServiceClients
 from conductor.requests import builds
 from conductor.saga.saga import BuildSaga
-from conductor.saga.saga_pass import SagaLimits
+from conductor.saga.step_context import SagaLimits
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects

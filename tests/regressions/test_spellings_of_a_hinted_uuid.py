@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from conductor.requests import builds
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.step_context import load_spec
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
 from tests.support.conductor.parts import make_parts

@@ -24,7 +24,7 @@ from conductor.parts import ConductorParts
 from conductor.requests import moves
 from conductor.requests.copies import abort, force_complete
 from conductor.requests.requested_changes import apply_to_migrations
-from conductor.saga.saga_pass import SagaLimits
+from conductor.saga.step_context import SagaLimits
 from rpcapi import objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext

@@ -23,7 +23,7 @@ from conductor.requests.power import start, stop
 from conductor.requests.requested_changes import apply, apply_to_migrations
 from conductor.requests.shelving import offload, shelve, unshelve_instances
 from conductor.saga.saga import BuildSaga
-from conductor.saga.saga_pass import SagaLimits
+from conductor.saga.step_context import SagaLimits
 from conductor.store.bounds import record_bounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two servers that tests migrate and resize."""
 
-from conductor.saga.saga_pass import SagaLimits
+from conductor.saga.step_context import SagaLimits
 from tests.support.conductor.simulated_cluster import LIMITS, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conductor.migrations import list_copies
-from conductor.saga.saga_pass import SagaLimits
+from conductor.saga.step_context import SagaLimits
 from rpcapi import errors
 from tests.support.agent.rig import AgentKilled
 from tests.support.conductor.live_cluster import (

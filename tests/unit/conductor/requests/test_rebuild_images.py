@@ -8,7 +8,7 @@ import oslo_messaging as messaging
 import pytest
 
 from conductor.requests.rebuild_images import specs_with_image
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.step_context import load_spec
 from rpcapi import errors, objects
 from tests.support.conductor.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conductor.requests import moves
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.step_context import load_spec
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
 from rpcapi import errors, objects

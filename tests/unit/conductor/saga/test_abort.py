@@ -11,7 +11,7 @@ import pytest
 from conductor.saga.abort import abort, finish_aborted
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi.resources.statuses import InstanceStatus
-from tests.support.conductor.passes import NOW, FakeClaims, instance, make_pass
+from tests.support.conductor.step_contexts import NOW, FakeClaims, instance, make_context
 
 FAILED = {"step": SagaStep.ABORT, "status": InstanceStatus.ERROR, "reason": "No valid host"}
 DELETED = {"step": SagaStep.ABORT, "status": InstanceStatus.DELETING, "reason": "old"}
@@ -22,7 +22,7 @@ def run(
 ) -> InstanceRecord:
     """Return the record after the step; ``answers`` by attempt, "unknown" for the others. ``live`` are its claims."""
     scripted = FakeClaims(lambda consumer, attempt: answers.get(attempt, ("unknown", None)), live)
-    (changed,) = abort(make_pass(scripted), [record])
+    (changed,) = abort(make_context(scripted), [record])
     return changed
 
 
@@ -88,7 +88,7 @@ def test_partitions_are_called_separately_and_an_outage_delays_only_its_own() ->
 
     scripted = FakeClaims(answer)
     instances = [instance(uuid, **DELETED, partition=partition) for uuid, partition in ("ax", "by", "cy")]
-    changed = {record.uuid: record for record in abort(make_pass(scripted), instances)}
+    changed = {record.uuid: record for record in abort(make_context(scripted), instances)}
     assert {uuid: record.status for uuid, record in changed.items()} == {
         "a": "DELETING",
         "b": "DELETED",
@@ -110,7 +110,7 @@ def test_later_attempt_after_a_failed_selection_is_settled_if_the_record_is_unce
     claim = {"consumer": "a", "attempt": 5, "host": "h/n", "role": "only", "migration": None}
     answers = {attempt: ("conflict", "h/n")}
     scripted = FakeClaims(lambda consumer, number: answers.get(number, ("unknown", None)), [claim])
-    saga_pass = replace(make_pass(scripted), may_repeat=False)
-    record = instance(**FAILED, certain_epoch=saga_pass.epoch - (not is_certain))
-    (changed,) = abort(saga_pass, [record])
+    context = replace(make_context(scripted), may_repeat=False)
+    record = instance(**FAILED, certain_epoch=context.epoch - (not is_certain))
+    (changed,) = abort(context, [record])
     assert (changed.step, changed.status) == (("abort", "ERROR") if is_certain else ("settle", "BUILDING"))

@@ -10,8 +10,8 @@ from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.ledger import TTL_MS
-from tests.support.conductor.passes import FakeClaims, instance, make_pass
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, history, uuid_list
+from tests.support.conductor.step_contexts import FakeClaims, instance, make_context
 
 
 def refuse(cluster: SimulatedCluster, uuids: list[str], refused: list[str]) -> None:
@@ -174,7 +174,7 @@ def test_last_attempt_is_settled_where_a_later_one_is_live() -> None:
     """The record is older than the claims: its instance does not fail while a later attempt may run."""
     scripted = FakeClaims(lambda consumer, attempt: ("conflict", "h2/n"))
     last = instance(step=SagaStep.ALTERNATE, status=InstanceStatus.BUILDING, attempt=1, host="h/n", partition="p")
-    (changed,) = alternate(make_pass(scripted), [last])
+    (changed,) = alternate(make_context(scripted), [last])
     assert (changed.step, changed.status) == (SagaStep.SETTLE, InstanceStatus.BUILDING)
 
 

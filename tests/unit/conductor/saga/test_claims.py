@@ -11,7 +11,7 @@ from conductor.saga import claims
 from conductor.saga.claims import ENDED_ANSWERS
 from rpcapi import errors, objects
 from rpcapi.resources.claims import Answer
-from tests.support.conductor.passes import FakeClaims, instance, make_pass
+from tests.support.conductor.step_contexts import FakeClaims, instance, make_context
 
 
 def test_answers_are_found_by_consumer_and_attempt() -> None:
@@ -45,10 +45,10 @@ def test_no_live_or_undecided_claim_counts_as_ended() -> None:
 
 def test_abort_ends_the_current_attempt_and_on_request_the_next() -> None:
     scripted = FakeClaims(lambda consumer, attempt: ("aborted", None))
-    saga_pass = make_pass(scripted)
+    context = make_context(scripted)
     instances = [instance("a", attempt=2, partition="p"), instance("b", attempt=1, partition="p")]
-    assert (claims.abort(saga_pass, instances) or {}).keys() == {("a", 2), ("b", 1)}
-    answers = claims.abort(saga_pass, instances, include_next=True)
+    assert (claims.abort(context, instances) or {}).keys() == {("a", 2), ("b", 1)}
+    answers = claims.abort(context, instances, include_next=True)
     assert (answers or {}).keys() == {("a", 2), ("a", 3), ("b", 1), ("b", 2)}
     assert {partition for partition, _ in scripted.calls} == {"p"}
 
@@ -62,7 +62,7 @@ def test_only_a_certain_record_says_which_host_may_run_an_attempt() -> None:
         instance("moved", attempt=2, history=ended, certain_epoch=7),
         instance("older", host="h/n", certain_epoch=6),
     ]
-    certain = replace(make_pass(scripted), epoch=7, may_repeat=False)
+    certain = replace(make_context(scripted), epoch=7, may_repeat=False)
     claims.abort(certain, instances, include_next=True)
     expected = {"placed": "h", "new": "", "moved": None, "older": None}
     assert {uuid: host for (uuid, _), host in scripted.destinations.items()} == expected
@@ -72,14 +72,14 @@ def test_only_a_certain_record_says_which_host_may_run_an_attempt() -> None:
 
 def test_instance_without_partition_has_its_claims_in_the_default_one() -> None:
     scripted = FakeClaims(lambda consumer, attempt: ("aborted", None))
-    claims.abort(make_pass(scripted), [instance()])
+    claims.abort(make_context(scripted), [instance()])
     assert [partition for partition, _ in scripted.calls] == ["cell"]
 
 
 def test_many_claims_are_ended_by_several_calls() -> None:
     scripted = FakeClaims(lambda consumer, attempt: ("aborted", None))
     instances = [instance(f"i{number}") for number in range(claims.CLAIMS_PER_CALL + 1)]
-    answers = claims.abort(make_pass(scripted), instances)
+    answers = claims.abort(make_context(scripted), instances)
     assert len(answers or {}) == len(instances)
     assert [len(pairs) for _, pairs in scripted.calls] == [claims.CLAIMS_PER_CALL, 1]
 
@@ -94,13 +94,13 @@ def test_abort_without_complete_answer_has_no_result(error: Exception) -> None:
         return "aborted", None
 
     instances = [*(instance(f"i{number}") for number in range(claims.CLAIMS_PER_CALL)), instance("last")]
-    assert claims.abort(make_pass(FakeClaims(answer)), instances) is None
+    assert claims.abort(make_context(FakeClaims(answer)), instances) is None
 
 
 def test_ends_are_found_in_batches_and_in_order() -> None:
     ends = [(f"i{number}", number) for number in range(1, claims.CLAIMS_PER_CALL + 3)]
     scripted = FakeClaims(lambda _uuid, attempt: ("fenced" if attempt % 2 else "confirmed", None))
-    saga_pass = make_pass(scripted)
-    results = find(saga_pass.context(), saga_pass.clients, "b", ends)
+    context = make_context(scripted)
+    results = find(context.new_ctxt(), context.clients, "b", ends)
     assert [len(pairs) for _partition, pairs in scripted.calls] == [claims.CLAIMS_PER_CALL, 2]
     assert [claim.state for claim in results] == ["fenced" if attempt % 2 else "confirmed" for _uuid, attempt in ends]

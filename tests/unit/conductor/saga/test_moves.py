@@ -6,7 +6,7 @@ import pytest
 from conductor.saga import moves
 from conductor.store.migrations import MigrationRecord
 from rpcapi.resources.statuses import MigrationKind, MigrationStatus
-from tests.support.conductor.passes import instance
+from tests.support.conductor.step_contexts import instance
 
 
 @pytest.mark.parametrize(

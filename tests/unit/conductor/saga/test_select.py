@@ -14,8 +14,8 @@ from rpcapi import errors
 from rpcapi.resources import transient
 from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.ledger import TTL_MS
-from tests.support.conductor.passes import FakeClaims, instance, make_pass
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, uuid_list
+from tests.support.conductor.step_contexts import FakeClaims, instance, make_context
 
 
 @pytest.fixture
@@ -154,9 +154,9 @@ def test_instance_of_which_an_attempt_is_live_is_settled_and_the_others_selected
     def select_destinations(*_: object, **__: object) -> None:
         raise errors.ClaimEnded(consumer="other", attempt=1, partition="p", why="it was aborted")
 
-    saga_pass = make_pass(scripted)
-    clients = replace(saga_pass.clients, scheduler=SimpleNamespace(select_destinations=select_destinations))
-    changed = select(replace(saga_pass, clients=clients), [instance("live"), instance("other")])
+    context = make_context(scripted)
+    clients = replace(context.clients, scheduler=SimpleNamespace(select_destinations=select_destinations))
+    changed = select(replace(context, clients=clients), [instance("live"), instance("other")])
     states = {record.uuid: (record.step, record.status, record.attempt) for record in changed}
     assert states == {
         "live": (SagaStep.SETTLE, InstanceStatus.BUILDING, 1),

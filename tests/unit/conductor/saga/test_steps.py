@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conductor.saga import saga
-from conductor.saga.saga_pass import SagaPass
+from conductor.saga.step_context import StepContext
 from conductor.saga.steps import STEPS, Step, UndeclaredTransition
 from conductor.saga.transitions import set_step
 from conductor.store.records import InstanceRecord, SagaStep
@@ -34,7 +34,7 @@ def test_declared_words_exist(step: Step) -> None:
 
 
 def test_undeclared_step_is_refused_and_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    def skip_select(_saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    def skip_select(_context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
         return [set_step(instance, SagaStep.WAIT) for instance in instances]
 
     planted = [step._replace(run=skip_select) if step.name == SagaStep.SELECT else step for step in STEPS]

@@ -8,7 +8,7 @@ import pytest
 from conductor.saga.transitions import assign_host, describe_attempts, end_attempt, finish, set_step
 from conductor.store.records import SagaStep
 from rpcapi.resources.statuses import InstanceStatus
-from tests.support.conductor.passes import instance
+from tests.support.conductor.step_contexts import instance
 
 WAITING = instance(step=SagaStep.WAIT, wake_ms=500, tries=3, since_ms=100, host="h/n", attempt=2, reason="old")
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from conductor.saga.destinations import destination_spec, unshelve_spec
-from conductor.saga.saga_pass import SagaLimits, SagaPass
+from conductor.saga.step_context import SagaLimits, StepContext
 from conductor.saga.volume_pools import keep_pools
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import BuildRequestRecord, InstanceRecord
@@ -109,8 +109,8 @@ def test_server_that_never_ran_may_have_its_volumes_anywhere(is_shelved, pools):
     """An alternate of a build that failed need not reach the pool of the failed attempt."""
     request = BuildRequestRecord("r", "req-1", "p", "u", "small", volume_spec(10).obj_to_primitive())
     instance = InstanceRecord("i", "r", allocations=allocations(p1=10), is_shelved=is_shelved)
-    saga_pass = SagaPass(SimpleNamespace(), SagaLimits(), request, now_ms=1)
-    assert pools_of(saga_pass.destination_spec(instance)) == pools
+    context = StepContext(SimpleNamespace(), SagaLimits(), request, now_ms=1)
+    assert pools_of(context.destination_spec(instance)) == pools
 
 
 def test_every_assignment_of_volumes_to_pools_is_found_again():

@@ -64,7 +64,7 @@ class GroupMember(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SagaPass:
+class StepContext:
     """Clients, limits and request of one pass.
 
     Attributes:
@@ -105,7 +105,7 @@ class SagaPass:
             return unshelve_spec(spec, instance.target, instance.allocations) if instance.is_shelved else spec
         return destination_spec(spec, migration, self.clients.partition)
 
-    def context(self) -> RequestContext:
+    def new_ctxt(self) -> RequestContext:
         deadline, request = time.time() + self.limits.call_s, self.request
         return context.new(request.project, request.user, request_id=request.request_id, deadline=deadline)
 
@@ -119,7 +119,7 @@ class SagaPass:
         Raises one of NO_ANSWER_ERRORS.
         """
         if not all(self.is_certain(instance) for instance in instances):
-            self.exchange_stamps(self.context())
+            self.exchange_stamps(self.new_ctxt())
 
     def recast_pause(self, waited_ms: int) -> int:
         """Return the pause in milliseconds before the next build message to a silent host."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pass of the saga over one request, with scripted claims."""
+"""A step context of one request, with scripted claims."""
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ from typing import Any
 import oslo_messaging as messaging
 
 from conductor.parts import ServiceClients
-from conductor.saga.saga_pass import SagaLimits, SagaPass
+from conductor.saga.step_context import SagaLimits, StepContext
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import objects
 
@@ -61,10 +61,12 @@ class SilentAgents:
         raise messaging.MessagingTimeout("no answer")
 
 
-def make_pass(claims: FakeClaims | None = None, *, now_ms: int = NOW, jitter: float = 1.0, **limits: Any) -> SagaPass:
-    """Return a pass at ``now_ms`` without jitter; only claims answer calls."""
+def make_context(
+    claims: FakeClaims | None = None, *, now_ms: int = NOW, jitter: float = 1.0, **limits: Any
+) -> StepContext:
+    """Return a context at ``now_ms`` without jitter; only claims answer calls."""
     clients = ServiceClients(None, SilentAgents(), claims.of if claims else None, "cell")  # type: ignore[arg-type]
-    return SagaPass(clients, SagaLimits(**limits), REQUEST, NOW, jitter)
+    return StepContext(clients, SagaLimits(**limits), REQUEST, NOW, jitter)
 
 
 def instance(uuid: str = "a", **values: Any) -> InstanceRecord:
