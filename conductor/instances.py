@@ -3,8 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from conductor.lookup import find_instances
-from conductor.ownership import check_project
+from conductor.lookup import check_project, find_instances
 from conductor.parts import ConductorParts
 from conductor.saga.step_context import instance_spec
 from conductor.store.interface import PAGE, ConductorStore

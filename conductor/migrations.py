@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from oslo_log import log
 
-from conductor.lookup import find_migrations
-from conductor.ownership import check_project
+from conductor.lookup import check_project, find_migrations
 from conductor.parts import NO_ANSWER_ERRORS, ConductorParts, ServiceClients
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.migrations import MigrationRecord
@@ -76,24 +75,10 @@ def _page(records: Iterable[MigrationRecord], marker: str | None) -> objects.Mig
 
 
 def _shown(record: MigrationRecord) -> objects.Migration:
+    values = {name: getattr(record, name) for name in objects.Migration.fields}
+    history = [dict(entry) for entry in record.history]
     return objects.Migration.of(
-        uuid=record.uuid,
-        instance=record.instance,
-        kind=str(record.kind),
-        status=str(record.status),
-        source_host=record.source_host,
-        source_partition=record.source_partition,
-        source_attempt=record.source_attempt,
-        target=record.target,
-        destination_host=record.destination_host,
-        destination_attempt=record.destination_attempt,
-        history=[dict(entry) for entry in record.history],
-        old_flavor=record.old_flavor,
-        new_flavor=record.new_flavor,
-        request_id=record.request_id,
-        reason=record.reason,
-        created_ms=record.created_ms,
-        updated_ms=record.updated_ms,
+        **{**values, "kind": str(record.kind), "status": str(record.status), "history": history}
     )
 
 

@@ -14,7 +14,7 @@ from oslo_log import log
 from conductor import claim_answers, metrics, milestones
 from conductor.claim_answers import ClaimAnswerRow
 from conductor.lookup import find_instances
-from conductor.parts import NO_ANSWER_ERRORS, ConductorParts, summarize_error
+from conductor.parts import CALL_ERRORS, ConductorParts, summarize_error
 from conductor.saga import moves
 from conductor.saga.transitions import lose, set_step, settle_claims, without_loss
 from conductor.store.interface import PAGE
@@ -137,7 +137,7 @@ class RecordReconciler(BackgroundLoop):
             rows = self._find(partition, claims)
             self._begin_moves_again(partition, [row[0] for row in rows if _is_forgotten_source(*row)])
             return [update for row in rows if (update := self._update(*row)) is not None]
-        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        except CALL_ERRORS as error:
             LOG.warning(
                 "Comparison of %d records with claims of partition %s failed; the next comparison repeats it: %s",
                 len(claims),
@@ -159,7 +159,7 @@ class RecordReconciler(BackgroundLoop):
         clients = self._parts.clients
         try:
             partitions = clients.scheduler.list_partitions(_context()).names
-        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        except CALL_ERRORS as error:
             LOG.warning("Cannot list the partitions; the next comparison does: %s", summarize_error(error))
             return []
         for partition in partitions:
@@ -168,7 +168,7 @@ class RecordReconciler(BackgroundLoop):
                 continue
             try:
                 rows = self._find(partition, claims)
-            except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+            except CALL_ERRORS as error:
                 silent.add(partition)
                 LOG.warning("Comparison with partition %s failed; retrying: %s", partition, summarize_error(error))
                 continue

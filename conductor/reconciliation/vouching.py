@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 
 from oslo_log import log
 
-from conductor.parts import NO_ANSWER_ERRORS, ConductorParts, ServiceClients, summarize_error
+from conductor.parts import CALL_ERRORS, ConductorParts, ServiceClients, summarize_error
 from conductor.store.records import InstanceRecord
-from rpcapi import context, errors, objects
+from rpcapi import context, objects
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.statuses import InstanceStatus
@@ -40,7 +40,7 @@ def check(parts: ConductorParts, partition: str, host: str, refs: objects.ClaimR
         rows = answers.rows("consumers", "attempts", "answers")
         vouched = [(uuid, attempt) for uuid, attempt, answer in rows if answer == Answer.CONFIRMED]
         _end_earlier_attempts(parts.clients, partition, set(matches) - set(vouched), records)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         LOG.warning(
             "Vouching for %d claims of host %s failed; its next audit repeats it: %s",
             *(len(matches), host, summarize_error(error)),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from oslo_log import log
 
-from conductor.ownership import check_project
+from conductor.lookup import check_project
 from conductor.parts import ConductorParts, answered
 from conductor.store.bounds import OPTIONS
 from conductor.store.records import BuildRequestRecord, make_request_key

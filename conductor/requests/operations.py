@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conductor.ownership import check_project
+from conductor.lookup import check_project
 from conductor.parts import ConductorParts
 from conductor.requests import evacuation, requested_changes
 from conductor.requests.evacuation import is_lost

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 from oslo_log import log
 
-from conductor.lookup import find_instances, find_migrations
-from conductor.ownership import check_project
+from conductor.lookup import check_project, find_instances, find_migrations
 from conductor.parts import ConductorParts
 from conductor.store.interface import NO_LIMITS, ProjectLimits
 from conductor.store.migrations import MigrationRecord

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from conductor.claim_answers import ClaimAnswerRow
-from conductor.parts import NO_ANSWER_ERRORS
+from conductor.parts import CALL_ERRORS
 from conductor.saga import claims, evacuations
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import building_status, fail, finish_deletion, set_step, without_loss
 from conductor.store.records import InstanceRecord, SagaStep
-from rpcapi import errors
 from rpcapi.resources.claims import Answer, ClaimRole
 from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 
@@ -79,7 +78,7 @@ def _end_claims_left(context: StepContext, instance: InstanceRecord, partition: 
     """
     try:
         page = context.clients.claims_of(partition).list_claims(context.new_ctxt(), consumer=instance.uuid)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
     source_attempt = None if instance.open_migration is None else instance.open_migration.source_attempt
     claims_left = [claim for claim in page.claims if claim["attempt"] != source_attempt]

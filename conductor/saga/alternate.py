@@ -12,7 +12,7 @@ from itertools import groupby
 from oslo_log import log
 
 from conductor.claim_answers import ClaimAnswerRow, results_by_claim
-from conductor.parts import NO_ANSWER_ERRORS, summarize_error
+from conductor.parts import CALL_ERRORS, summarize_error
 from conductor.saga import cast, claims
 from conductor.saga.moves import destinations_of, revert_move
 from conductor.saga.step_context import StepContext
@@ -73,7 +73,7 @@ def _prepare(context: StepContext, group: Sequence[InstanceRecord]) -> list[Inst
         return _give_up(
             context, group, dict.fromkeys(uuids, f"the request for an alternate is invalid: {summarize_error(error)}")
         )
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         LOG.warning("No answer about alternates for %d instances: %s", len(group), summarize_error(error))
         return [context.retry_later(instance, error) for instance in group]
     results = [(instance, answers[instance.uuid, instance.next_attempt]) for instance in group]
@@ -198,7 +198,7 @@ def _give_up_move(context: StepContext, instance: InstanceRecord) -> InstanceRec
     """Give up a move unless a later destination is live."""
     try:
         answer = claims.find(context, instance.partition, instance.uuid, instance.next_attempt).answer
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
     if answer == Answer.CLOSED:
         return context.retry_later(instance, answer)

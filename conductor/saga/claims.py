@@ -8,7 +8,7 @@ from oslo_log import log
 
 from conductor import claim_answers
 from conductor.claim_answers import CLAIMS_PER_CALL, ClaimAnswerRow, results_by_claim
-from conductor.parts import NO_ANSWER_ERRORS, summarize_error
+from conductor.parts import CALL_ERRORS, summarize_error
 from conductor.saga.step_context import StepContext
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
@@ -81,7 +81,7 @@ def abort(
             claim_refs = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
             answer = client.abort_claims(context.new_ctxt(), claim_refs, destinations=list(destinations))
             answers.update(results_by_claim(answer))
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         LOG.warning("No answer about aborting %d claims: %s", len(rows), summarize_error(error))
         return None
     return answers

@@ -5,13 +5,13 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conductor.parts import NO_ANSWER_ERRORS
+from conductor.parts import CALL_ERRORS
 from conductor.saga import cast, moves
 from conductor.saga.claims import ENDED_ANSWERS, find, find_source
 from conductor.saga.live_moves import ABORTED, end_source, give_up, is_aborted, lose_destination
 from conductor.saga.step_context import StepContext
 from conductor.store.records import InstanceRecord, SagaStep
-from rpcapi import errors, objects
+from rpcapi import objects
 from rpcapi.objects.copy import DONE, START
 from rpcapi.objects.guest import RUN
 from rpcapi.resources import names
@@ -69,7 +69,7 @@ def _check(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
     """Check both ends; return the record with ``with_disk`` set, given up, or due for a retry."""
     try:
         return _check_ends(context, instance)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
 
 
@@ -130,7 +130,7 @@ def _check_claims(context: StepContext, instance: InstanceRecord) -> InstanceRec
         source = find_source(context, instance).state
         destination = find(context, instance.partition, instance.uuid, instance.attempt).answer
         is_over = destination in ENDED_ANSWERS and not _will_report(context, instance, destination)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
     changed = None
     if source in ENDED_ANSWERS:

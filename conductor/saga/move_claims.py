@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from conductor.parts import NO_ANSWER_ERRORS
+from conductor.parts import CALL_ERRORS
 from conductor.saga import claims, moves
 from conductor.saga.claims import ENDED_ANSWERS, find_elsewhere
 from conductor.saga.evacuations import LOST
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import set_step
 from conductor.store.records import InstanceRecord, SagaStep
-from rpcapi import errors, objects
+from rpcapi import objects
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
@@ -61,7 +61,7 @@ def _settle_elsewhere(context: StepContext, instance: InstanceRecord) -> Instanc
     """
     try:
         elsewhere = find_elsewhere(context, instance)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
     return None if elsewhere is None else moves.settle_without_move(instance, FORGOTTEN)
 
@@ -86,7 +86,7 @@ def _change(
         try:
             context.check_stores(group)
             result = change(context.new_ctxt(), refs, [instance.move.uuid for instance in group])
-        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        except CALL_ERRORS as error:
             changed += [context.retry_later(instance, error) for instance in group]
             continue
         rows = zip(group, result.answers, result.migrations or [None] * len(group), strict=True)
@@ -115,7 +115,7 @@ def _end_earlier(context: StepContext, instance: InstanceRecord, migration: str)
     source = instance.move
     try:
         claims.end_move(context, source.source_partition, instance.uuid, source.source_attempt, migration)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
     return context.retry_later(instance, f"its claim was the source of migration {migration}")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from conductor import claim_answers
-from conductor.parts import NO_ANSWER_ERRORS
+from conductor.parts import CALL_ERRORS
 from conductor.saga import cast, live_moves, moves
 from conductor.saga.claims import ENDED_ANSWERS, find
 from conductor.saga.evacuations import LOST
@@ -16,7 +16,7 @@ from conductor.saga.move_claims import begin_again
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import end_attempt, fail
 from conductor.store.records import InstanceRecord
-from rpcapi import errors, objects
+from rpcapi import objects
 from rpcapi.objects.guest import CONTINUE, END, RUN, STOP
 from rpcapi.resources.claims import Answer, ClaimRole
 from rpcapi.resources.statuses import InstanceStatus
@@ -86,7 +86,7 @@ def _ask_other_ends(
         refs = [(instance.uuid, _end_of(instance, role).attempt) for instance in group]
         try:
             results = claim_answers.find(context.new_ctxt(), context.clients, partition, refs)
-        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        except CALL_ERRORS as error:
             changed += [context.retry_later(instance, error) for instance in group]
             continue
         for instance, claim in zip(group, results, strict=True):
@@ -180,7 +180,7 @@ def _check_claim(context: StepContext, instance: InstanceRecord, change: _Change
         # Either the move has ended, or the claims service lost its beginning.
         if claim.state == Answer.CONFIRMED and not is_end and begin_again(context, instance) != Answer.CONFIRMED:
             return moves.settle_returned(instance, "its claim on the source is its only one")
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
     if claim.state in ENDED_ANSWERS:
         return change.on_end(instance, f"its claim was {claim.state}")

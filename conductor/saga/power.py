@@ -5,12 +5,12 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from conductor.parts import NO_ANSWER_ERRORS
+from conductor.parts import CALL_ERRORS
 from conductor.saga import cast, claims
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import lose, settle_claims
 from conductor.store.records import InstanceRecord
-from rpcapi import errors, objects
+from rpcapi import objects
 from rpcapi.objects.guest import REBOOT, REBUILD, RUN, STOP
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
@@ -68,7 +68,7 @@ def _image_of(context: StepContext, instance: InstanceRecord) -> dict[str, Any] 
 def _check_claim(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
     try:
         answer = claims.find(context, instance.partition, instance.uuid, instance.attempt).answer
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
     if answer == Answer.CONFLICT:  # this store has lost a later attempt, which is live
         return settle_claims(instance)

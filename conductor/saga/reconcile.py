@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conductor.parts import NO_ANSWER_ERRORS
+from conductor.parts import CALL_ERRORS
 from conductor.saga import cast, claims, evacuations, moves, unknown_moves
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import assign_host, end_attempt, set_numbered_step, set_step, without_loss
 from conductor.store.records import InstanceRecord, SagaStep
-from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
 from rpcapi.resources.statuses import InstanceStatus
@@ -24,7 +23,7 @@ def _settle(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
     client = context.clients.claims_of(instance.partition)
     try:
         page = client.list_claims(context.new_ctxt(), consumer=instance.uuid)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
     by_role = {claim["role"]: claim for claim in page.claims}
     source = by_role.pop(ClaimRole.SOURCE, None)
@@ -40,7 +39,7 @@ def _settle(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
             if elsewhere is not None:
                 return set_step(instance, SagaStep.SETTLE, partition=elsewhere[0])
         return _continue_without_claim(context, instance) if own is None else _adopt_claim(context, instance, own)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+    except CALL_ERRORS as error:
         return context.retry_later(instance, error)
 
 
@@ -130,7 +129,7 @@ def _start_again(
     """
     try:
         attempt = unknown_moves.read_attempt(context, adopted, claim)
-    except (*NO_ANSWER_ERRORS, errors.GanttError):
+    except CALL_ERRORS:
         return adopted
     if not attempt.migration:
         return adopted

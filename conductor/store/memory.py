@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from conductor.admission import UNLIMITED_ADMISSION, Admission
+from conductor.store.bounds import split_deleted
 from conductor.store.interface import NO_LIMITS, PAGE, UNLIMITED, ConductorStore, ProjectLimits
 from conductor.store.memory_migrations import MemoryMigrations
 from conductor.store.memory_queue import MemoryQueue
@@ -28,7 +29,6 @@ from conductor.store.records import (
     parse_marker,
     project_of,
 )
-from conductor.store.sizes import split_deleted
 from conductor.store.steady_clock import steady_clock
 from rpcapi import errors
 from rpcapi.bounds import CollectionSize, estimate

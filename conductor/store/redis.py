@@ -9,6 +9,7 @@ import redis
 
 from conductor.admission import UNLIMITED_ADMISSION, Admission
 from conductor.store import documents, keys
+from conductor.store.bounds import split_deleted
 from conductor.store.connect import ConductorConnection
 from conductor.store.interface import CHUNK, NO_LIMITS, PAGE, UNLIMITED, ConductorStore, ProjectLimits
 from conductor.store.migrations import MigrationRecord
@@ -29,7 +30,6 @@ from conductor.store.records import (
 )
 from conductor.store.script_rows import amounts_text, chunks, script_row, split_rows
 from conductor.store.scripts import load, make_identity
-from conductor.store.sizes import split_deleted
 from rpcapi import errors
 from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_url

@@ -3,10 +3,10 @@
 
 from dataclasses import replace
 
+from conductor.store.bounds import split_deleted
 from conductor.store.keys import KEYS
 from conductor.store.records import SagaStep
 from conductor.store.redis import WORDS
-from conductor.store.sizes import split_deleted
 from rpcapi.bounds import CollectionSize
 from rpcapi.redis_failover.memory_usage import ALL_KEYS
 from rpcapi.resources.statuses import InstanceStatus
