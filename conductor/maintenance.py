@@ -4,14 +4,13 @@
 import random
 from collections.abc import Callable
 
-import oslo_messaging as messaging
 from oslo_log import log
 
 from conductor import metrics
-from conductor.parts import ConductorParts, summarize_error
+from conductor.parts import CALL_ERRORS, ConductorParts, summarize_error
 from conductor.stamps import PartitionStamps
 from conductor.store.interface import PAGE
-from rpcapi import context, errors
+from rpcapi import context
 from rpcapi.background import BackgroundLoop
 from rpcapi.clients.served_versions import served_versions
 from rpcapi.resources.statuses import InstanceStatus
@@ -50,7 +49,7 @@ class Upkeep(BackgroundLoop):
             act()
             self._failing.discard(task)
             return True
-        except (errors.GanttError, messaging.MessagingException, OSError) as error:
+        except CALL_ERRORS as error:
             # Warn once per outage; the next pass retries.
             (LOG.debug if task in self._failing else LOG.warning)("%s failed: %s", task, summarize_error(error))
             self._failing.add(task)

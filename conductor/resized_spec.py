@@ -13,17 +13,8 @@ from rpcapi.resources.groups import NONE
 from rpcapi.spec_builder.extra_specs import RESOURCES
 
 OF_FLAVOR = (
-    *(
-        "flavor",
-        "flavor_amounts",
-        "extra_specs",
-        "resources",
-        "required_traits",
-        "forbidden_traits",
-        "root_required",
-        "root_forbidden",
-    ),
-    *("groups", "groups_policy", "same_subtree", "numa"),
+    *("flavor", "flavor_amounts", "extra_specs", "resources", "required_traits", "forbidden_traits"),
+    *("root_required", "root_forbidden", "groups", "groups_policy", "same_subtree", "numa"),
 )
 
 # Extra spec that replaces the flavor's disk; a server that boots from a volume has this disk too.

@@ -50,7 +50,8 @@ def build(
     names_by_uuid = dict(zip(uuids, names, strict=False))
     key = compute_request_key(ctxt, spec, uuids, names_by_uuid)
     if spec.group_id is not None and not parts.store.requests([key]):
-        spec = _with_group(parts, ctxt, spec, spec.group_id)
+        get_group = parts.clients.scheduler.get_server_group  # moves and agents need the policy of the group
+        spec = answered("The scheduler", get_group, ctxt, spec.group_id, ctxt.project_id or "").apply_to(spec)
     request = BuildRequestRecord(
         key=key,
         request_id=ctxt.request_id,
@@ -69,15 +70,6 @@ def build(
     else:
         LOG.info("Request is already recorded: %d instances", len(uuids))
     parts.wake()
-
-
-def _with_group(
-    parts: ConductorParts, ctxt: RequestContext, spec: objects.RequestSpec, group_id: str
-) -> objects.RequestSpec:
-    """Return the spec with the policy of its server group, which moves and agents need."""
-    get_group = parts.clients.scheduler.get_server_group
-    group: objects.ServerGroup = answered("The scheduler", get_group, ctxt, group_id, ctxt.project_id or "")
-    return group.apply_to(spec)
 
 
 def quota(parts: ConductorParts, project: str) -> objects.ProjectQuota:

@@ -2,7 +2,7 @@
 """Requests to reboot or rebuild instances on their hosts; the saga executes them."""
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,7 +61,8 @@ def rebuild(
     for record in records.values():
         if record.uuid not in migrations:
             mark(record, InstanceStatus.REBUILD, 1)  # refuse before any call to a host
-    specs = {} if image is None else specs_with_image(parts, ctxt, _without_host(records.values(), migrations), image)
+    located = [replace(record, host=None) if record.uuid in migrations else record for record in records.values()]
+    specs = {} if image is None else specs_with_image(parts, ctxt, located, image)
     evacuate = evacuation.plan(parts, ctxt, list(migrations), migrations) if migrations else None
 
     def change(record: InstanceRecord) -> InstanceRecord | None:
@@ -78,10 +79,6 @@ def rebuild(
         return replace(marked, spec=specs[record.uuid])
 
     requested_changes.apply(parts, uuids, change, "rebuild_instances", project)
-
-
-def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> list[InstanceRecord]:
-    return [replace(record, host=None) if record.uuid in uuids else record for record in records]
 
 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:

@@ -31,16 +31,12 @@ def specs_with_image(
     for record in records:
         spec = instance_spec(record, requests[record.request])
         _check_claim_stays(record, spec, image)
-        rebuilt = spec.with_values(image=_fields(spec, image))
+        ignored = () if boot_volume(spec) is None else ("disk_format",)
+        rebuilt = spec.with_values(image={key: value for key, value in image.items() if key not in ignored})
         check_spec(rebuilt)
         specs[record.uuid] = rebuilt
     _check_hosts(parts.clients, ctxt, records, specs)
     return {uuid: spec.obj_to_primitive() for uuid, spec in specs.items()}
-
-
-def _fields(spec: objects.RequestSpec, image: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the image's fields, without the disk format if the server boots from a volume."""
-    return {key: value for key, value in image.items() if key != "disk_format" or boot_volume(spec) is None}
 
 
 def _check_hosts(

@@ -84,13 +84,10 @@ def send_builds(context: StepContext, instances: Sequence[InstanceRecord]) -> Di
     """Send the build messages; an agent that already has the attempt reports its state."""
 
     def send(host: str, group: Sequence[InstanceRecord]) -> None:
-        context.clients.compute.build_instances(context.new_ctxt(), host, build_request(context, group))
-
-    def send_by_spec(host: str, group: Sequence[InstanceRecord]) -> None:
         for members in group_by_spec(context.spec_of, group):
-            send(host, members)
+            context.clients.compute.build_instances(context.new_ctxt(), host, build_request(context, members))
 
-    return send_by_host(instances, send_by_spec)
+    return send_by_host(instances, send)
 
 
 def build_request(context: StepContext, group: Sequence[InstanceRecord]) -> objects.BuildRequest:

@@ -55,10 +55,6 @@ def end_move(context: StepContext, partition: str | None, uuid: str, attempt: in
     return str(answer)
 
 
-def find_source(context: StepContext, instance: InstanceRecord) -> ClaimAnswerRow:
-    return find(context, instance.move.source_partition, instance.uuid, instance.move.source_attempt)
-
-
 def abort(
     context: StepContext, instances: Sequence[InstanceRecord], *, include_next: bool = False
 ) -> dict[tuple[str, int], ClaimAnswerRow] | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conductor.parts import CALL_ERRORS
 from conductor.saga import cast, moves
-from conductor.saga.claims import ENDED_ANSWERS, find, find_source
+from conductor.saga.claims import ENDED_ANSWERS, find
 from conductor.saga.live_moves import ABORTED, end_source, give_up, is_aborted, lose_destination
 from conductor.saga.step_context import StepContext
 from conductor.store.records import InstanceRecord, SagaStep
@@ -41,9 +41,6 @@ def switch(context: StepContext, instances: Sequence[InstanceRecord]) -> list[In
     copying = [instance for instance in instances if instance.move.is_resumed and instance.move.copy_phase != DONE]
     others = [instance for instance in instances if instance not in copying]
     return [*copy(context, copying), *cast.request_report(context, others, send, check)]
-
-
-# -- PREPARE_COPY -----------------------------------------------------------------------------------------------------
 
 
 def _prepare(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
@@ -101,9 +98,6 @@ def _send_incoming(context: StepContext, host: str, group: Sequence[InstanceReco
     context.clients.compute.prepare_incoming(context.new_ctxt(), host, cast.build_request(context, group))
 
 
-# -- COPY and SWITCH --------------------------------------------------------------------------------------------------
-
-
 def _send_copies(context: StepContext, host: str, group: Sequence[InstanceRecord]) -> None:
     migrations = [instance.move for instance in group]
     copies = objects.GuestCopies.of(
@@ -127,7 +121,8 @@ def _send_switches(context: StepContext, host: str, group: Sequence[InstanceReco
 
 def _check_claims(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
     try:
-        source = find_source(context, instance).state
+        migration = instance.move
+        source = find(context, migration.source_partition, instance.uuid, migration.source_attempt).state
         destination = find(context, instance.partition, instance.uuid, instance.attempt).answer
         is_over = destination in ENDED_ANSWERS and not _will_report(context, instance, destination)
     except CALL_ERRORS as error:

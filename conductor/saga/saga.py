@@ -14,7 +14,7 @@ from conductor.saga.step_context import SagaLimits, StepContext
 from conductor.saga.steps import STEPS, Step
 from conductor.stamps import PartitionStamps
 from conductor.store.interface import ConductorStore
-from conductor.store.records import DueWork, InstanceRecord, RequestLease, SagaStep, WriteResult
+from conductor.store.records import InstanceRecord, RequestLease, SagaStep, WriteResult
 from rpcapi import tracing
 
 LOG = log.getLogger(__name__)
@@ -50,7 +50,8 @@ class BuildSaga:
                 work.now_ms,
                 epoch=work.epoch,
                 may_repeat=work.may_repeat,
-                is_partial=_is_partial(work),
+                is_partial=work.next_ms is not None
+                or any(instance.step != SagaStep.ALTERNATE for instance in work.instances),
                 exchange_stamps=self._stamps.exchange,
                 read_group=functools.partial(group_moves.read_group, self._store),
             )
@@ -81,8 +82,3 @@ class BuildSaga:
         if others:
             self._store.write_without_lease(others, wake=True)
         return self._store.write(lease, [record for record in changed if record.request == lease.request])
-
-
-def _is_partial(work: DueWork) -> bool:
-    """Return whether the request has unfinished instances in steps other than ALTERNATE."""
-    return work.next_ms is not None or any(instance.step != SagaStep.ALTERNATE for instance in work.instances)

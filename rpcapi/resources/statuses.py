@@ -65,11 +65,8 @@ class MigrationStatus(StrEnum):
 # Statuses of migrations that hold no claim.
 ENDED_MIGRATIONS = frozenset(
     {
-        MigrationStatus.CONFIRMED,
-        MigrationStatus.REVERTED,
-        MigrationStatus.ERROR,
-        MigrationStatus.COMPLETED,
-        MigrationStatus.CANCELLED,
+        *(MigrationStatus.CONFIRMED, MigrationStatus.REVERTED, MigrationStatus.ERROR),
+        *(MigrationStatus.COMPLETED, MigrationStatus.CANCELLED),
     }
 )
 
