@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from conductor.parts import ServiceClients
+from conductor.collaborators import ServiceClients
 from rpcapi import objects
 from rpcapi.context import RequestContext
 

@@ -3,8 +3,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from conductor.collaborators import Conductor
 from conductor.lookup import check_project, find_instances
-from conductor.parts import ConductorParts
 from conductor.saga.step_context import instance_spec
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord
@@ -13,25 +13,25 @@ from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
 
 
-def get_instances(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
+def get_instances(conductor: Conductor, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
     """Return the instances in the order of ``uuids``; with ``project``, refuse instances of other projects.
 
     Raises UnknownInstance, InvalidRequest or a subclass, such as CallerRefused.
     """
-    return _page(parts.store, _records(parts, uuids, project, "get_instances"), None)
+    return _page(conductor.store, _records(conductor, uuids, project, "get_instances"), None)
 
 
-def _records(parts: ConductorParts, uuids: Sequence[str], project: str | None, method: str) -> list[InstanceRecord]:
-    check_uuids(uuids, parts.max_instances)
-    records = list(find_instances(parts.store, uuids).values())
-    check_project(parts.store, records, project, method)
+def _records(conductor: Conductor, uuids: Sequence[str], project: str | None, method: str) -> list[InstanceRecord]:
+    check_uuids(uuids, conductor.max_instances)
+    records = list(find_instances(conductor.store, uuids).values())
+    check_project(conductor.store, records, project, method)
     return records
 
 
-def get_specs(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> list[objects.RequestSpec]:
+def get_specs(conductor: Conductor, uuids: Sequence[str], project: str | None = None) -> list[objects.RequestSpec]:
     """Return the request specs in the order of ``uuids``. Raises like ``get_instances``."""
-    records = _records(parts, uuids, project, "get_specs")
-    requests = parts.store.requests(sorted({record.request for record in records}))
+    records = _records(conductor, uuids, project, "get_specs")
+    requests = conductor.store.requests(sorted({record.request for record in records}))
     return [instance_spec(record, requests[record.request]) for record in records]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from oslo_log import log
 
 from conductor import metrics
-from conductor.parts import CALL_ERRORS, ConductorParts, summarize_error
+from conductor.collaborators import CALL_ERRORS, Conductor, summarize_error
 from conductor.stamps import PartitionStamps
 from conductor.store.interface import PAGE
 from rpcapi import context
@@ -26,10 +26,10 @@ JITTER = 0.2  # random part of the interval, plus or minus, so that conductors d
 class Upkeep(BackgroundLoop):
     """Thread of the periodic tasks; no instance depends on them."""
 
-    def __init__(self, parts: ConductorParts, host: str, interval: float) -> None:
+    def __init__(self, conductor: Conductor, host: str, interval: float) -> None:
         super().__init__("upkeep")
-        self._parts = parts
-        self._stamps = PartitionStamps(parts.store, parts.clients.scheduler)
+        self._conductor = conductor
+        self._stamps = PartitionStamps(conductor.store, conductor.clients.scheduler)
         self._host = host
         self._interval = interval
         self._failing: set[str] = set()
@@ -60,7 +60,7 @@ class Upkeep(BackgroundLoop):
 
     def report(self) -> None:
         """Send a heartbeat to the scheduler, which lists services."""
-        ctxt, clients = context.new().with_timeout(ANSWER_SECONDS), self._parts.clients
+        ctxt, clients = context.new().with_timeout(ANSWER_SECONDS), self._conductor.clients
         clients.scheduler.report_service(ctxt, BINARY, self._host, served_versions(BINARY), clients.partition)
 
     def exchange_stamps(self) -> None:
@@ -68,18 +68,18 @@ class Upkeep(BackgroundLoop):
         self._stamps.exchange(context.new().with_timeout(ANSWER_SECONDS))
 
     def count(self) -> None:
-        counts = self._parts.store.counts()
+        counts = self._conductor.store.counts()
         for status in InstanceStatus:
             metrics.INSTANCES.labels(status.value).set(counts.get(status.value, 0))
 
     def measure(self) -> None:
         """Measure the store's collections; new requests are checked against their sizes."""
-        for name, size in self._parts.bounds.observe(self._parts.store.sizes()).items():
+        for name, size in self._conductor.bounds.observe(self._conductor.store.sizes()).items():
             metrics.STORE_ENTRIES.labels(name).set(size.entries)
             metrics.STORE_BYTES.labels(name).set(size.bytes)
             metrics.STORE_BOUND.labels(name).set(size.bound)
 
     def purge(self) -> None:
         """Remove deleted instances and ended migrations after their retention."""
-        while not self.is_stopping and self._parts.store.purge() >= PAGE:
+        while not self.is_stopping and self._conductor.store.purge() >= PAGE:
             LOG.debug("Purged %d deleted instances or ended migrations, continuing", PAGE)

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from oslo_log import log
 
+from conductor.collaborators import NO_ANSWER_ERRORS, Conductor, ServiceClients
 from conductor.lookup import check_project, find_migrations
-from conductor.parts import NO_ANSWER_ERRORS, ConductorParts, ServiceClients
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.migrations import MigrationRecord
 from rpcapi import errors, objects
@@ -17,20 +17,20 @@ from rpcapi.validation.instances import check_uuids
 LOG = log.getLogger(__name__)
 
 
-def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
+def get_migrations(conductor: Conductor, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
     """Return the migrations in the order of ``uuids``; with ``project``, refuse other projects' migrations.
 
     Raises UnknownMigration (with ``project`` also if the instance is no longer recorded), and InvalidRequest or a
     subclass, such as CallerRefused.
     """
-    check_uuids(uuids, parts.max_instances, "migration")
-    records = find_migrations(parts.store, uuids)
+    check_uuids(uuids, conductor.max_instances, "migration")
+    records = find_migrations(conductor.store, uuids)
     if project is not None:
-        instances = parts.store.get(sorted({record.instance for record in records.values()}))
+        instances = conductor.store.get(sorted({record.instance for record in records.values()}))
         for record in records.values():
             if record.instance not in instances:
                 raise errors.UnknownMigration(uuid=record.uuid)
-        check_project(parts.store, instances.values(), project, "get_migrations")
+        check_project(conductor.store, instances.values(), project, "get_migrations")
     return _page(records.values(), None)
 
 
@@ -46,14 +46,14 @@ def list_migrations(store: ConductorStore, marker: str | None, limit: int) -> ob
     return _page(rows, page.marker)
 
 
-def list_copies(parts: ConductorParts, ctxt: RequestContext, migrations: Sequence[str]) -> objects.CopyPage:
+def list_copies(conductor: Conductor, ctxt: RequestContext, migrations: Sequence[str]) -> objects.CopyPage:
     """Return the progress of live migrations whose source answers; raises UnknownMigration or InvalidRequest."""
-    check_uuids(migrations, parts.max_instances, "migration")
-    records = find_migrations(parts.store, migrations)
+    check_uuids(migrations, conductor.max_instances, "migration")
+    records = find_migrations(conductor.store, migrations)
     pages = []
     for host in sorted({_source(record) for record in records.values() if not record.has_ended}):
         uuids = [record.uuid for record in records.values() if _source(record) == host]
-        pages.append(_list_of_host(parts.clients, ctxt, host, uuids))
+        pages.append(_list_of_host(conductor.clients, ctxt, host, uuids))
     return objects.CopyPage.of(
         **{name: [value for page in pages if page for value in getattr(page, name)] for name in objects.CopyPage.fields}
     )

@@ -10,6 +10,7 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
+from conductor.collaborators import Conductor, ServiceClients
 from conductor.collected_selections import CollectingSchedulerAPI
 from conductor.conf import quota
 from conductor.conf.store import MEMORY
@@ -21,7 +22,6 @@ from conductor.endpoints.moves import MoveEndpoint
 from conductor.endpoints.power import PowerEndpoint
 from conductor.endpoints.repair import RepairEndpoint
 from conductor.maintenance import BINARY, Upkeep
-from conductor.parts import ConductorParts, ServiceClients
 from conductor.pump import Pump
 from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.saga.saga import BuildSaga
@@ -71,7 +71,7 @@ class ConductorService:
             interval=conf.conductor.pump_interval,
         )
         bounds = {name: conf.conductor_store[option] for name, option in OPTIONS.items()}
-        self._parts = ConductorParts(
+        self._conductor = Conductor(
             self._store,
             self._clients,
             record_bounds(bounds),
@@ -79,8 +79,8 @@ class ConductorService:
             conf.rpc.max_instances,
             quota.load(conf),
         )
-        upkeep = Upkeep(self._parts, conf.conductor.host, conf.conductor.report_interval)
-        self._reconciler = RecordReconciler(self._parts, conf.conductor.reconcile_interval)
+        upkeep = Upkeep(self._conductor, conf.conductor.host, conf.conductor.report_interval)
+        self._reconciler = RecordReconciler(self._conductor, conf.conductor.reconcile_interval)
         self._server: messaging.MessageHandlingServer | None = None
         group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
         membership = [Membership(group, [f"{BINARY}@{conf.conductor.host}"])] if group else []
@@ -102,7 +102,7 @@ class ConductorService:
         self._server = bus.get_server(
             self._transport,
             messaging.Target(topic=ConductorAPI.TOPIC, server=self._conf.conductor.host),
-            make_endpoints(self._parts, self._reconciler),
+            make_endpoints(self._conductor, self._reconciler),
             GanttSerializer(),
         )
         self._server.start()
@@ -132,7 +132,7 @@ class ConductorService:
 
     def reset(self) -> None:
         """Apply reloaded limits; raises BadConfiguration before any change."""
-        self._parts.limits = quota.load(self._conf)
+        self._conductor.limits = quota.load(self._conf)
         self._saga.limits = _limits(self._conf)
 
 
@@ -140,14 +140,14 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ConductorService:
     return ConductorService(conf)
 
 
-def make_endpoints(parts: ConductorParts, reconciler: RecordReconciler) -> list[ConductorEndpoint]:
+def make_endpoints(conductor: Conductor, reconciler: RecordReconciler) -> list[ConductorEndpoint]:
     return [
-        InstanceEndpoint(parts),
-        PowerEndpoint(parts),
-        MoveEndpoint(parts),
-        HostEndpoint(parts),
-        RepairEndpoint(parts, reconciler),
-        MaintenanceEndpoint(parts),
+        InstanceEndpoint(conductor),
+        PowerEndpoint(conductor),
+        MoveEndpoint(conductor),
+        HostEndpoint(conductor),
+        RepairEndpoint(conductor, reconciler),
+        MaintenanceEndpoint(conductor),
     ]
 
 

@@ -4,7 +4,7 @@
 import oslo_messaging as messaging
 
 from conductor import metrics
-from conductor.parts import ConductorParts
+from conductor.collaborators import Conductor
 from rpcapi.clients.conductor import ConductorAPI
 
 
@@ -13,8 +13,8 @@ class ConductorEndpoint:
 
     target = messaging.Target(version=ConductorAPI.VERSION)
 
-    def __init__(self, parts: ConductorParts) -> None:
-        self._parts = parts
+    def __init__(self, conductor: Conductor) -> None:
+        self._conductor = conductor
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.CALLS.labels(method, code).inc()

@@ -13,24 +13,24 @@ from rpcapi.endpoint import expose
 class HostEndpoint(ConductorEndpoint):
     @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
-        intake.record(self._parts, ctxt, report)
+        intake.record(self._conductor, ctxt, report)
 
     @expose
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
-        vouching.check(self._parts, partition, host, refs)
+        vouching.check(self._conductor, partition, host, refs)
 
     @expose
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
-        self._parts.clients.compute.audit(ctxt, partition, epoch)
+        self._conductor.clients.compute.audit(ctxt, partition, epoch)
 
     @expose
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
     ) -> objects.GuestPage:
-        clients = self._parts.clients
+        clients = self._conductor.clients
         page: objects.GuestPage = clients.call_agent(ctxt, host, clients.compute.list_guests, marker, limit)
         return page
 
     @expose
     def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:
-        return instances.list_hosts(self._parts.store, partition)
+        return instances.list_hosts(self._conductor.store, partition)

@@ -20,26 +20,28 @@ class InstanceEndpoint(ConductorEndpoint):
         names: list[str] | None = None,
         first_sent: float | None = None,
     ) -> None:
-        builds.build(self._parts, ctxt, spec, uuids, names or (), first_sent=first_sent)
+        builds.build(self._conductor, ctxt, spec, uuids, names or (), first_sent=first_sent)
 
     @expose
     def delete_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        requested_changes.apply(self._parts, uuids, delete, "delete_instances", ctxt.sender_project)
+        requested_changes.apply(self._conductor, uuids, delete, "delete_instances", ctxt.sender_project)
 
     @expose
     def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:
-        return builds.quota(self._parts, project)
+        return builds.quota(self._conductor, project)
 
     @expose
     def get_specs(self, ctxt: RequestContext, uuids: list[str]) -> list[objects.RequestSpec]:
-        return instances.get_specs(self._parts, uuids, ctxt.sender_project)
+        return instances.get_specs(self._conductor, uuids, ctxt.sender_project)
 
     @expose
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
-        return instances.get_instances(self._parts, uuids, ctxt.sender_project)
+        return instances.get_instances(self._conductor, uuids, ctxt.sender_project)
 
     @expose
     def list_instances(
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000, deleted: bool = False
     ) -> objects.InstancePage:
-        return instances.list_instances(self._parts.store, marker, limit, deleted=deleted, project=ctxt.sender_project)
+        return instances.list_instances(
+            self._conductor.store, marker, limit, deleted=deleted, project=ctxt.sender_project
+        )

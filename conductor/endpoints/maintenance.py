@@ -13,11 +13,11 @@ from rpcapi.endpoint import expose
 class MaintenanceEndpoint(ConductorEndpoint):
     @expose
     def check_store(self, ctxt: RequestContext) -> None:
-        self._parts.store.check_replicas()
+        self._conductor.store.check_replicas()
 
     @expose
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
-        return objects.StoreSizes.of_sizes(self._parts.bounds.observe(self._parts.store.sizes()))
+        return objects.StoreSizes.of_sizes(self._conductor.bounds.observe(self._conductor.store.sizes()))
 
     @expose
     def object_backport_versions(

@@ -21,14 +21,20 @@ class MoveEndpoint(ConductorEndpoint):
         allow_cross_cell: bool = False,
     ) -> None:
         moves.migrate(
-            self._parts, ctxt, uuids, migrations, host, allow_cross_cell=allow_cross_cell, project=ctxt.sender_project
+            self._conductor,
+            ctxt,
+            uuids,
+            migrations,
+            host,
+            allow_cross_cell=allow_cross_cell,
+            project=ctxt.sender_project,
         )
 
     @expose
     def live_migrate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], host: str | None = None
     ) -> None:
-        moves.live_migrate(self._parts, ctxt, uuids, migrations, host, project=ctxt.sender_project)
+        moves.live_migrate(self._conductor, ctxt, uuids, migrations, host, project=ctxt.sender_project)
 
     @expose
     def resize_instances(
@@ -42,7 +48,7 @@ class MoveEndpoint(ConductorEndpoint):
         other_specs: list[objects.RequestSpec] | None = None,
     ) -> None:
         moves.resize(
-            self._parts,
+            self._conductor,
             ctxt,
             uuids,
             migrations,
@@ -55,38 +61,38 @@ class MoveEndpoint(ConductorEndpoint):
     def evacuate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], target: str | None = None
     ) -> None:
-        evacuation.evacuate(self._parts, ctxt, uuids, migrations, target)
+        evacuation.evacuate(self._conductor, ctxt, uuids, migrations, target)
 
     @expose
     def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         requested_changes.apply_to_migrations(
-            self._parts, uuids, moves.confirm, "confirm_migrations", ctxt.sender_project
+            self._conductor, uuids, moves.confirm, "confirm_migrations", ctxt.sender_project
         )
 
     @expose
     def revert_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         requested_changes.apply_to_migrations(
-            self._parts, uuids, moves.revert, "revert_migrations", ctxt.sender_project
+            self._conductor, uuids, moves.revert, "revert_migrations", ctxt.sender_project
         )
 
     @expose
     def abort_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        requested_changes.apply_to_migrations(self._parts, uuids, abort, "abort_migrations")
+        requested_changes.apply_to_migrations(self._conductor, uuids, abort, "abort_migrations")
 
     @expose
     def force_complete_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        requested_changes.apply_to_migrations(self._parts, uuids, force_complete, "force_complete_migrations")
+        requested_changes.apply_to_migrations(self._conductor, uuids, force_complete, "force_complete_migrations")
 
     @expose
     def get_migrations(self, ctxt: RequestContext, uuids: list[str]) -> objects.MigrationPage:
-        return migrations.get_migrations(self._parts, uuids, ctxt.sender_project)
+        return migrations.get_migrations(self._conductor, uuids, ctxt.sender_project)
 
     @expose
     def list_migrations(
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000
     ) -> objects.MigrationPage:
-        return migrations.list_migrations(self._parts.store, marker, limit)
+        return migrations.list_migrations(self._conductor.store, marker, limit)
 
     @expose
     def list_copies(self, ctxt: RequestContext, uuids: list[str]) -> objects.CopyPage:
-        return migrations.list_copies(self._parts, ctxt, uuids)
+        return migrations.list_copies(self._conductor, ctxt, uuids)

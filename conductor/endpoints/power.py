@@ -12,28 +12,28 @@ from rpcapi.endpoint import expose
 class PowerEndpoint(ConductorEndpoint):
     @expose
     def stop_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        requested_changes.apply(self._parts, uuids, power.stop, "stop_instances", ctxt.sender_project)
+        requested_changes.apply(self._conductor, uuids, power.stop, "stop_instances", ctxt.sender_project)
 
     @expose
     def start_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        requested_changes.apply(self._parts, uuids, power.start, "start_instances", ctxt.sender_project)
+        requested_changes.apply(self._conductor, uuids, power.start, "start_instances", ctxt.sender_project)
 
     @expose
     def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
-        operations.reboot(self._parts, uuids, hard=hard, project=ctxt.sender_project)
+        operations.reboot(self._conductor, uuids, hard=hard, project=ctxt.sender_project)
 
     @expose
     def rebuild_instances(self, ctxt: RequestContext, uuids: list[str], image: dict[str, Any] | None = None) -> None:
-        operations.rebuild(self._parts, ctxt, uuids, ctxt.sender_project, image)
+        operations.rebuild(self._conductor, ctxt, uuids, ctxt.sender_project, image)
 
     @expose
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        requested_changes.apply(self._parts, uuids, shelving.shelve, "shelve_instances", ctxt.sender_project)
+        requested_changes.apply(self._conductor, uuids, shelving.shelve, "shelve_instances", ctxt.sender_project)
 
     @expose
     def offload_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        requested_changes.apply(self._parts, uuids, shelving.offload, "offload_instances", ctxt.sender_project)
+        requested_changes.apply(self._conductor, uuids, shelving.offload, "offload_instances", ctxt.sender_project)
 
     @expose
     def unshelve_instances(self, ctxt: RequestContext, uuids: list[str], host: str | None = None) -> None:
-        shelving.unshelve_instances(self._parts, ctxt, uuids, host, ctxt.sender_project)
+        shelving.unshelve_instances(self._conductor, ctxt, uuids, host, ctxt.sender_project)

@@ -9,7 +9,7 @@ from typing import Any
 
 from oslo_log import log
 
-from conductor.parts import ConductorParts, ServiceClients
+from conductor.collaborators import Conductor, ServiceClients
 from conductor.store.interface import ConductorStore
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
@@ -24,7 +24,7 @@ WITHOUT_GUEST = (InstanceStatus.DELETED, InstanceStatus.SHELVED_OFFLOADED)  # st
 
 
 def end(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     partition: str,
     host: str,
@@ -41,25 +41,25 @@ def end(
     - the claim has another role or host,
     - the guest may be the only copy of its instance, or needs ``ends_running``.
     """
-    check_uuids(refs.consumers, parts.max_instances)
+    check_uuids(refs.consumers, conductor.max_instances)
     host = names.canonical(host)
-    claims = [_source(parts.clients, ctxt, partition, host, ref) for ref in refs.pairs()]
+    claims = [_source(conductor.clients, ctxt, partition, host, ref) for ref in refs.pairs()]
     sources = [claim for claim in claims if claim is not None]
-    _check_ended(parts.store, sources)
-    page = parts.clients.call_agent(ctxt, host, parts.clients.compute.list_owners, list(refs.consumers))
+    _check_ended(conductor.store, sources)
+    page = conductor.clients.call_agent(ctxt, host, conductor.clients.compute.list_owners, list(refs.consumers))
     states = dict(zip(zip(page.uuids, page.attempts, strict=True), page.states, strict=True))
     for claim in sources:
         state = states.get((claim["consumer"], claim["attempt"]))
         if state is not None:
-            _check_guest(parts, ctxt, partition, claim, state, ends_running=ends_running)
+            _check_guest(conductor, ctxt, partition, claim, state, ends_running=ends_running)
     # Check again: a migration may have been recorded in between.
-    _check_ended(parts.store, sources)
+    _check_ended(conductor.store, sources)
     if not sources:
         return
     source_refs = objects.ClaimRefs.of(
         consumers=[claim["consumer"] for claim in sources], attempts=[claim["attempt"] for claim in sources]
     )
-    parts.clients.compute.terminate_instances(ctxt, host, source_refs)
+    conductor.clients.compute.terminate_instances(ctxt, host, source_refs)
     LOG.info("Requested host %s to end the claims of %d leaked migrations", host, len(sources))
 
 
@@ -86,7 +86,7 @@ def _source(
 
 
 def _check_guest(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     partition: str,
     claim: Mapping[str, Any],
@@ -101,8 +101,8 @@ def _check_guest(
     recorded, the instance was deleted.
     """
     uuid, migration = claim["consumer"], claim["migration"]
-    record = parts.store.get([uuid]).get(uuid)
-    is_known = migration in parts.store.migrations([migration])
+    record = conductor.store.get([uuid]).get(uuid)
+    is_known = migration in conductor.store.migrations([migration])
     is_deleted = record is not None and record.status == InstanceStatus.DELETED
     if not ends_running and state != GuestState.STOPPED:
         why = f"its guest on {claim['host']} may be running; only operators may end it"
@@ -115,7 +115,7 @@ def _check_guest(
     if record is not None and record.attempt == claim["attempt"]:
         why = f"its record names the guest on {claim['host']}, which may be the only copy; compare the copies first"
         raise errors.InstanceConflict(uuid=uuid, why=why)
-    client = parts.clients.claims_of(record.partition if record is not None else partition)
+    client = conductor.clients.claims_of(record.partition if record is not None else partition)
     others = client.list_claims(ctxt, consumer=uuid).claims
     if not any(other["state"] == ClaimState.CONFIRMED and other["role"] != ClaimRole.SOURCE for other in others):
         why = f"the guest on {claim['host']} may be the only copy: it has no other claim"

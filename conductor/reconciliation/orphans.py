@@ -3,7 +3,7 @@
 
 from oslo_log import log
 
-from conductor.parts import ConductorParts
+from conductor.collaborators import Conductor
 from conductor.store.interface import ConductorStore
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
@@ -14,23 +14,23 @@ from rpcapi.validation.instances import check_uuids
 LOG = log.getLogger(__name__)
 
 
-def release(parts: ConductorParts, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
+def release(conductor: Conductor, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
     """Ask service host ``host`` to end these attempts; the records change with its report.
 
     Raises, before any change, InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer,
     or InstanceConflict if the host has the attempt or a step of the instance is due.
     """
-    check_uuids(refs.consumers, parts.max_instances)
+    check_uuids(refs.consumers, conductor.max_instances)
     host = names.canonical(host)
-    _check_idle(parts.store, refs)
-    page = parts.clients.call_agent(ctxt, host, parts.clients.compute.list_owners, list(refs.consumers))
+    _check_idle(conductor.store, refs)
+    page = conductor.clients.call_agent(ctxt, host, conductor.clients.compute.list_owners, list(refs.consumers))
     present = set(zip(page.uuids, page.attempts, strict=True))
     for uuid, attempt in refs.pairs():
         if (uuid, attempt) in present:
             raise errors.InstanceConflict(uuid=uuid, why=f"host {host} has attempt {attempt} of it")
     # Check again: the agent may have got a build in between.
-    _check_idle(parts.store, refs)
-    parts.clients.compute.terminate_instances(ctxt, host, refs)
+    _check_idle(conductor.store, refs)
+    conductor.clients.compute.terminate_instances(ctxt, host, refs)
     LOG.info("Requested host %s to release %d claims without guests", host, len(refs.consumers))
 
 

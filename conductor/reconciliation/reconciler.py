@@ -13,8 +13,8 @@ from oslo_log import log
 
 from conductor import claim_answers, metrics, milestones
 from conductor.claim_answers import ClaimAnswerRow
+from conductor.collaborators import CALL_ERRORS, Conductor, summarize_error
 from conductor.lookup import find_instances
-from conductor.parts import CALL_ERRORS, ConductorParts, summarize_error
 from conductor.saga import moves
 from conductor.saga.transitions import lose, set_step, settle_claims, without_loss
 from conductor.store.interface import PAGE
@@ -58,9 +58,9 @@ class RecordReconciler(BackgroundLoop):
     - VERIFY_RESIZE without the destination's claim returns to its source; without the source's claim it is confirmed.
     """
 
-    def __init__(self, parts: ConductorParts, interval: float) -> None:
+    def __init__(self, conductor: Conductor, interval: float) -> None:
         super().__init__("reconciler")
-        self._parts = parts
+        self._conductor = conductor
         self._interval = interval
         self._marker: str | None = None
         self._ended: set[tuple[str, int]] = set()  # attempts that this comparison found without a live claim
@@ -69,8 +69,8 @@ class RecordReconciler(BackgroundLoop):
 
     def run_once(self) -> float:
         """Compare one page; return the seconds until the next page."""
-        page = self._parts.store.page(self._marker, PAGE, deleted=False)
-        epoch = self._parts.store.epoch()
+        page = self._conductor.store.page(self._marker, PAGE, deleted=False)
+        epoch = self._conductor.store.epoch()
         self._compare([instance for instance in page.records if _is_settled(instance) or _is_doubtful(instance, epoch)])
         self._marker = page.marker
         if page.marker is not None:
@@ -94,7 +94,7 @@ class RecordReconciler(BackgroundLoop):
         is due.
         """
         check_uuids(uuids, MAX_INSTANCES)
-        records = find_instances(self._parts.store, uuids)
+        records = find_instances(self._conductor.store, uuids)
         for uuid, record in records.items():
             if record.step != SagaStep.DONE and not _is_settled(record):
                 why = f"it is {record.status}, and its step {record.step} is in progress; retry"
@@ -126,9 +126,9 @@ class RecordReconciler(BackgroundLoop):
     def _write(self, instances: Sequence[InstanceRecord], updates: Sequence[InstanceRecord]) -> None:
         if not updates:
             return
-        stale = self._parts.store.write_changes(updates)
+        stale = self._conductor.store.write_changes(updates)
         if any(record.step != SagaStep.DONE for record in updates):
-            self._parts.wake()
+            self._conductor.wake()
         metrics.RECONCILED.inc(len(updates) - len(stale))
         milestones.report_changes(instances, updates, stale)
 
@@ -141,7 +141,7 @@ class RecordReconciler(BackgroundLoop):
             LOG.warning(
                 "Comparison of %d records with claims of partition %s failed; the next comparison repeats it: %s",
                 len(claims),
-                partition or self._parts.clients.partition,
+                partition or self._conductor.clients.partition,
                 summarize_error(error),
             )
             return []
@@ -151,12 +151,12 @@ class RecordReconciler(BackgroundLoop):
 
         Skips the ``silent`` partitions, and adds partitions that do not answer.
         """
-        epoch = self._parts.store.epoch()
+        epoch = self._conductor.store.epoch()
         doubtful = [_own_claim(record) for record in instances if record.certain_epoch != epoch]
         if not doubtful:
             return []
         updates: dict[str, InstanceRecord] = {}
-        clients = self._parts.clients
+        clients = self._conductor.clients
         try:
             partitions = clients.scheduler.list_partitions(_context()).names
         except CALL_ERRORS as error:
@@ -178,7 +178,7 @@ class RecordReconciler(BackgroundLoop):
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> list[tuple[_Claim, ClaimAnswerRow]]:
         refs = [(claim.instance.uuid, claim.attempt) for claim in claims]
-        results = claim_answers.find(_context(), self._parts.clients, partition, refs)
+        results = claim_answers.find(_context(), self._conductor.clients, partition, refs)
         return list(zip(claims, results, strict=True))
 
     def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
@@ -191,14 +191,17 @@ class RecordReconciler(BackgroundLoop):
         refs = objects.ClaimRefs.of(
             consumers=[claim.instance.uuid for claim in sources], attempts=[claim.attempt for claim in sources]
         )
-        client, migrations = self._parts.clients.claims_of(partition), [claim.instance.move.uuid for claim in sources]
+        client, migrations = (
+            self._conductor.clients.claims_of(partition),
+            [claim.instance.move.uuid for claim in sources],
+        )
         answers = client.begin_moves(_context(), refs, migrations).answers
         begun = answers.count(Answer.CONFIRMED)
         if begun:
             LOG.info(
                 "Restarted %d moves that partition %s had forgotten",
                 begun,
-                partition or self._parts.clients.partition,
+                partition or self._conductor.clients.partition,
             )
 
     def _update(self, claim: _Claim, result: ClaimAnswerRow) -> InstanceRecord | None:
@@ -217,7 +220,7 @@ class RecordReconciler(BackgroundLoop):
         return update
 
     def _is_alive(self, name: str | None) -> bool:
-        document = self._parts.clients.service_document(_context(), names.host_of(name or ""))
+        document = self._conductor.clients.service_document(_context(), names.host_of(name or ""))
         return document is not None and bool(document.get("alive"))
 
 

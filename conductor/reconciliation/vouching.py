@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from oslo_log import log
 
-from conductor.parts import CALL_ERRORS, ConductorParts, ServiceClients, summarize_error
+from conductor.collaborators import CALL_ERRORS, Conductor, ServiceClients, summarize_error
 from conductor.store.records import InstanceRecord
 from rpcapi import context, objects
 from rpcapi.resources import names
@@ -22,9 +22,9 @@ LOG = log.getLogger(__name__)
 CALL_SECONDS = 20.0
 
 
-def check(parts: ConductorParts, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+def check(conductor: Conductor, partition: str, host: str, refs: objects.ClaimRefs) -> None:
     """Vouch for each of ``refs`` whose record names this attempt on service host ``host``."""
-    records = parts.store.get(refs.consumers)
+    records = conductor.store.get(refs.consumers)
     matches = [ref for ref in refs.pairs() if is_named(records.get(ref[0]), ref[1], host)]
     without_record = len(refs.consumers) - len(matches)
     if without_record:
@@ -35,11 +35,11 @@ def check(parts: ConductorParts, partition: str, host: str, refs: objects.ClaimR
         consumers=[uuid for uuid, _attempt in matches], attempts=[attempt for _uuid, attempt in matches]
     )
     try:
-        claims = parts.clients.claims_of(partition)
+        claims = conductor.clients.claims_of(partition)
         answers = claims.vouch_for_claims(context.new().with_timeout(CALL_SECONDS), host, match_refs)
         rows = answers.rows("consumers", "attempts", "answers")
         vouched = [(uuid, attempt) for uuid, attempt, answer in rows if answer == Answer.CONFIRMED]
-        _end_earlier_attempts(parts.clients, partition, set(matches) - set(vouched), records)
+        _end_earlier_attempts(conductor.clients, partition, set(matches) - set(vouched), records)
     except CALL_ERRORS as error:
         LOG.warning(
             "Vouching for %d claims of host %s failed; its next audit repeats it: %s",

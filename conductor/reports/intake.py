@@ -12,7 +12,7 @@ from typing import Any
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.parts import ConductorParts
+from conductor.collaborators import Conductor
 from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, GONE, INCOMING, OUTCOMES, STOPPED, BuildResult
 from conductor.reports.moved_reports import (
     BUILT,
@@ -80,7 +80,7 @@ STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
 }
 
 
-def record(parts: ConductorParts, ctxt: RequestContext, report: objects.BuildReport) -> None:
+def record(parts: Conductor, ctxt: RequestContext, report: objects.BuildReport) -> None:
     """Record a report; repeated, late or outdated results change nothing.
 
     Raises InvalidRequest if the report is malformed, and Conflict, Unavailable or a subclass if the agent must send it
@@ -135,9 +135,7 @@ def _stop_leaked_guests(compute: ComputeAPI, ctxt: RequestContext, host: str, le
     compute.terminate_instances(ctxt, host, refs)
 
 
-def _write(
-    parts: ConductorParts, records: dict[str, InstanceRecord], results: Sequence[BuildResult]
-) -> list[BuildResult]:
+def _write(parts: Conductor, records: dict[str, InstanceRecord], results: Sequence[BuildResult]) -> list[BuildResult]:
     updates: dict[str, InstanceRecord] = {}
     deferred = []
     epoch = parts.store.epoch()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from oslo_log import log
 
 from conductor.admission import count_amounts, total_amounts
-from conductor.parts import ConductorParts, ServiceClients
+from conductor.collaborators import Conductor, ServiceClients
 from conductor.reconciliation import vouching
 from conductor.reconciliation.vouching import is_named
 from conductor.store.records import BuildRequestRecord, InstanceRecord, SagaStep, make_request_key
@@ -31,28 +31,28 @@ class RunningGuest(NamedTuple):
     owner: Mapping[str, Any]
 
 
-def adopt(parts: ConductorParts, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
+def adopt(conductor: Conductor, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
     """Record instances that service host ``host`` of ``partition`` runs; existing records stay unchanged.
 
     The saga continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. For a
     moving instance, the claims of both ends settle the move first. Unverified claims are vouched for. Raises, before
     any change, InvalidRequest, Unavailable or a subclass, or InstanceConflict.
     """
-    check_uuids(uuids, parts.max_instances)
+    check_uuids(uuids, conductor.max_instances)
     host = names.canonical(host)
-    guests = _guests(parts.clients, ctxt, host, uuids)
-    records = parts.store.get(uuids)
+    guests = _guests(conductor.clients, ctxt, host, uuids)
+    records = conductor.store.get(uuids)
     unrecorded = [guest for guest in guests if not _is_recorded(records, guest, host)]
-    adoptions = [_adoption_of(parts.clients, ctxt, partition, guest) for guest in unrecorded]
+    adoptions = [_adoption_of(conductor.clients, ctxt, partition, guest) for guest in unrecorded]
     for request, instance, amounts in adoptions:
-        parts.store.adopt(request, instance, amounts)
+        conductor.store.adopt(request, instance, amounts)
         LOG.info("Adopted instance %s, which runs on %s", instance.uuid, instance.host)
     if adoptions:
-        parts.wake()
+        conductor.wake()
     refs = objects.ClaimRefs.of(
         consumers=[guest.uuid for guest in guests], attempts=[guest.attempt for guest in guests]
     )
-    vouching.check(parts, partition, host, refs)
+    vouching.check(conductor, partition, host, refs)
 
 
 def _guests(clients: ServiceClients, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> list[RunningGuest]:

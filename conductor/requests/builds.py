@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from oslo_log import log
 
+from conductor.collaborators import Conductor, answered
 from conductor.lookup import check_project
-from conductor.parts import ConductorParts, answered
 from conductor.store.bounds import OPTIONS
 from conductor.store.records import BuildRequestRecord, make_request_key
 from rpcapi import errors, objects
@@ -26,7 +26,7 @@ MAX_CLOCK_LEAD = 2.0  # seconds by which a caller's clock may be ahead of this m
 
 
 def build(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     spec: objects.RequestSpec,
     uuids: Sequence[str],
@@ -42,15 +42,15 @@ def build(
     """
     check_spec(spec)
     spec = canonical(spec)
-    check_uuids(uuids, parts.max_instances)
+    check_uuids(uuids, conductor.max_instances)
     check_names(names, len(uuids))
     if ctxt.sender_project is not None and spec.hints:
-        hinted = parts.store.get(sorted(named_instances(spec.hints)))
-        check_project(parts.store, hinted.values(), ctxt.sender_project, "build_instances")
+        hinted = conductor.store.get(sorted(named_instances(spec.hints)))
+        check_project(conductor.store, hinted.values(), ctxt.sender_project, "build_instances")
     names_by_uuid = dict(zip(uuids, names, strict=False))
     key = compute_request_key(ctxt, spec, uuids, names_by_uuid)
-    if spec.group_id is not None and not parts.store.requests([key]):
-        get_group = parts.clients.scheduler.get_server_group  # moves and agents need the policy of the group
+    if spec.group_id is not None and not conductor.store.requests([key]):
+        get_group = conductor.clients.scheduler.get_server_group  # moves and agents need the policy of the group
         spec = answered("The scheduler", get_group, ctxt, spec.group_id, ctxt.project_id or "").apply_to(spec)
     request = BuildRequestRecord(
         key=key,
@@ -61,30 +61,30 @@ def build(
         spec=spec.obj_to_primitive(),
         names=names_by_uuid,
     )
-    _check_bounds(parts, request.key)
-    parts.limits.check_spec_size(request.spec)
-    admission = parts.limits.of_request(request.project, spec)
+    _check_bounds(conductor, request.key)
+    conductor.limits.check_spec_size(request.spec)
+    admission = conductor.limits.of_request(request.project, spec)
     deadline_ms = int(1000 * ctxt.deadline) or None
-    if parts.store.record(request, uuids, _to_past_ms(first_sent), admission, deadline_ms):
+    if conductor.store.record(request, uuids, _to_past_ms(first_sent), admission, deadline_ms):
         LOG.info("Recorded %d instances to build", len(uuids))
     else:
         LOG.info("Request is already recorded: %d instances", len(uuids))
-    parts.wake()
+    conductor.wake()
 
 
-def quota(parts: ConductorParts, project: str) -> objects.ProjectQuota:
+def quota(conductor: Conductor, project: str) -> objects.ProjectQuota:
     if len(project) > MAX_ID or not project.isprintable():
         raise errors.InvalidRequest(
             why=f"project must have at most {MAX_ID} printable characters, not {abbreviate(project)}"
         )
-    return objects.ProjectQuota.of_usage(parts.store.usage(project), parts.limits.of_project(project))
+    return objects.ProjectQuota.of_usage(conductor.store.usage(project), conductor.limits.of_project(project))
 
 
-def _check_bounds(parts: ConductorParts, key: str) -> None:
+def _check_bounds(conductor: Conductor, key: str) -> None:
     try:
-        parts.bounds.check(*OPTIONS)
+        conductor.bounds.check(*OPTIONS)
     except errors.StoreFull:
-        if not parts.store.requests([key]):
+        if not conductor.store.requests([key]):
             raise
 
 

@@ -4,8 +4,8 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from conductor import claim_answers
+from conductor.collaborators import Conductor, ServiceClients, answered
 from conductor.lookup import find_instances
-from conductor.parts import ConductorParts, ServiceClients, answered
 from conductor.reconciliation.reconciler import ENDED, compared_record
 from conductor.requests import requested_changes
 from conductor.requests.target_checks import check_target
@@ -30,7 +30,7 @@ Change = Callable[[InstanceRecord], InstanceRecord | None]
 
 
 def evacuate(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     uuids: Sequence[str],
     migrations: Sequence[str],
@@ -42,36 +42,36 @@ def evacuate(
     Unavailable or a subclass, UnknownInstance, UnknownHost, InstanceConflict, HostIsUp, or NoValidHost for the target;
     Conflict or StoreUnavailable if the caller must retry.
     """
-    migration_uuids = requested_changes.pair_migrations(uuids, migrations, parts.max_instances)
+    migration_uuids = requested_changes.pair_migrations(uuids, migrations, conductor.max_instances)
     target = None if target is None else names.canonical(target)
-    change = plan(parts, ctxt, uuids, migration_uuids, target)
-    requested_changes.apply(parts, uuids, change, "evacuate_instances")
+    change = plan(conductor, ctxt, uuids, migration_uuids, target)
+    requested_changes.apply(conductor, uuids, change, "evacuate_instances")
 
 
 def plan(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     uuids: Sequence[str],
     migrations: Mapping[str, str],
     target: str | None = None,
 ) -> Change:
-    records = find_instances(parts.store, uuids)
+    records = find_instances(conductor.store, uuids)
     new = [record for record in records.values() if not _is_recorded(record, migrations[record.uuid])]
     for record in new:
         _check_status(record)
-    for uuid, migration in parts.store.migrations([migrations[record.uuid] for record in new]).items():
+    for uuid, migration in conductor.store.migrations([migrations[record.uuid] for record in new]).items():
         raise errors.InstanceConflict(
             uuid=migration.instance, why=f"migration {uuid} is an earlier migration of it; use another uuid"
         )
-    answers = _answers(parts.clients, ctxt, new)
+    answers = _answers(conductor.clients, ctxt, new)
     hosts_in_use = {
         _source_host(record)
         for record in new
         if not record.has_ended(record.attempt) and answers.get((record.uuid, record.attempt)) not in ENDED
     }
     for host in sorted({_source_host(record) for record in new}):
-        _check_host(parts.clients, ctxt, host, in_use=host in hosts_in_use)
-    requests = parts.store.requests(sorted({record.request for record in records.values()}))
+        _check_host(conductor.clients, ctxt, host, in_use=host in hosts_in_use)
+    requests = conductor.store.requests(sorted({record.request for record in records.values()}))
 
     def migration_of(record: InstanceRecord) -> MigrationRecord:
         return evacuations.make_migration(
@@ -84,11 +84,11 @@ def plan(
             _check_not_source(record, target)
         specs = [
             destination_spec(
-                instance_spec(record, requests[record.request]), migration_of(record), parts.clients.partition
+                instance_spec(record, requests[record.request]), migration_of(record), conductor.clients.partition
             )
             for record in lost_records
         ]
-        check_target(parts.clients, ctxt, target, specs, takes_all=True)
+        check_target(conductor.clients, ctxt, target, specs, takes_all=True)
 
     def change(record: InstanceRecord) -> InstanceRecord | None:
         if _is_recorded(record, migrations[record.uuid]):

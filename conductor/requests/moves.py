@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from conductor.admission import count_amounts
-from conductor.parts import ConductorParts, ServiceClients
+from conductor.collaborators import Conductor
 from conductor.requests import requested_changes
 from conductor.requests.group_members import moving_groups
 from conductor.requests.target_checks import check_target
@@ -51,7 +51,7 @@ class Move(NamedTuple):
 
 
 def migrate(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     uuids: Sequence[str],
     migrations: Sequence[str],
@@ -66,11 +66,11 @@ def migrate(
     UnknownHost or NoValidHost if ``host``, the only allowed destination, does not fit the instances now.
     """
     move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
-    _begin(parts, ctxt, uuids, migrations, move, method="migrate_instances", project=project)
+    _begin(conductor, ctxt, uuids, migrations, move, method="migrate_instances", project=project)
 
 
 def live_migrate(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     uuids: Sequence[str],
     migrations: Sequence[str],
@@ -81,11 +81,11 @@ def live_migrate(
     """Begin live migrations of ACTIVE instances within their partitions; otherwise like ``migrate``."""
     target = None if host is None else names.canonical(host)
     move = Move(ctxt.request_id, target, allow_cross_cell=False, is_live=True)
-    _begin(parts, ctxt, uuids, migrations, move, method="live_migrate_instances", project=project)
+    _begin(conductor, ctxt, uuids, migrations, move, method="live_migrate_instances", project=project)
 
 
 def resize(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     uuids: Sequence[str],
     migrations: Sequence[str],
@@ -101,11 +101,11 @@ def resize(
         # The server keeps its image; _begin_resize checks both together.
         check_spec(flavor.with_values(image={}) if isinstance(flavor, objects.RequestSpec) else flavor)
     move = Move(ctxt.request_id, None, allow_cross_cell, flavors)
-    _begin(parts, ctxt, uuids, migrations, move, method="resize_instances", project=project)
+    _begin(conductor, ctxt, uuids, migrations, move, method="resize_instances", project=project)
 
 
 def _begin(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     uuids: Sequence[str],
     migrations: Sequence[str],
@@ -114,10 +114,10 @@ def _begin(
     method: str,
     project: str | None,
 ) -> None:
-    migration_uuids = requested_changes.pair_migrations(uuids, migrations, parts.max_instances)
-    repeated = _check_migrations(parts.store, migration_uuids)
-    records = parts.store.get(uuids)
-    requests = parts.store.requests(sorted({record.request for record in records.values()}))
+    migration_uuids = requested_changes.pair_migrations(uuids, migrations, conductor.max_instances)
+    repeated = _check_migrations(conductor.store, migration_uuids)
+    records = conductor.store.get(uuids)
+    requests = conductor.store.requests(sorted({record.request for record in records.values()}))
     groups = moving_groups(records, requests, migration_uuids)
 
     def change(record: InstanceRecord) -> InstanceRecord | None:
@@ -127,14 +127,20 @@ def _begin(
         if request is None:
             raise errors.UnknownInstance(uuid=record.uuid)
         moving = move._replace(group=groups.get(record.uuid, ()))
-        return begin(record, request, migration_uuids[record.uuid], moving, parts.clients.partition)
+        return begin(record, request, migration_uuids[record.uuid], moving, conductor.clients.partition)
 
     if move.target is not None:
-        moving_records = [record for record in map(change, records.values()) if record]
-        _check_target(parts.clients, ctxt, move.target, moving_records, requests)
+        specs = [
+            destination_spec(
+                instance_spec(record, requests[record.request]), record.move, conductor.clients.partition
+            ).with_values(group_id=None, group_policy=None, group_max_per_host=None)
+            for record in map(change, records.values())
+            if record
+        ]
+        check_target(conductor.clients, ctxt, move.target, specs)
     projects = {request.project for request in requests.values()} if move.flavors else ()
-    limits = {name: parts.limits.of_project(name) for name in projects}
-    requested_changes.apply(parts, uuids, change, method, project, limits=limits)
+    limits = {name: conductor.limits.of_project(name) for name in projects}
+    requested_changes.apply(conductor, uuids, change, method, project, limits=limits)
 
 
 def _check_migrations(store: ConductorStore, migration_uuids: Mapping[str, str]) -> set[str]:
@@ -147,21 +153,6 @@ def _check_migrations(store: ConductorStore, migration_uuids: Mapping[str, str])
             raise errors.InvalidRequest(why=f"migration {uuid} belongs to instance {recorded[uuid].instance}")
         repeated |= {instance} if uuid in recorded else set()
     return repeated
-
-
-def _check_target(
-    clients: ServiceClients,
-    ctxt: RequestContext,
-    target: str,
-    moving: Sequence[InstanceRecord],
-    requests: Mapping[str, BuildRequestRecord],
-) -> None:
-    specs = []
-    for record in moving:
-        spec = instance_spec(record, requests[record.request])
-        destination = destination_spec(spec, record.move, clients.partition)
-        specs.append(destination.with_values(group_id=None, group_policy=None, group_max_per_host=None))
-    check_target(clients, ctxt, target, specs)
 
 
 def begin(

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from conductor.collaborators import Conductor
 from conductor.lookup import check_project
-from conductor.parts import ConductorParts
 from conductor.requests import evacuation, requested_changes
 from conductor.requests.evacuation import is_lost
 from conductor.requests.rebuild_images import specs_with_image
@@ -28,7 +28,7 @@ ALLOWED = {
 }
 
 
-def reboot(parts: ConductorParts, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
+def reboot(conductor: Conductor, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
     """Mark ACTIVE instances for reboot; if ``hard``, also SHUTOFF instances, and ERROR instances on a host.
 
     A hard reboot replaces a soft reboot in progress. With ``project``, instances of other projects are refused. Raises,
@@ -37,12 +37,12 @@ def reboot(parts: ConductorParts, uuids: Sequence[str], *, hard: bool, project: 
     """
     status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
     requested_changes.apply(
-        parts, uuids, lambda record: mark(record, status, parts.clock()), "reboot_instances", project
+        conductor, uuids, lambda record: mark(record, status, conductor.clock()), "reboot_instances", project
     )
 
 
 def rebuild(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     uuids: Sequence[str],
     project: str | None = None,
@@ -54,22 +54,22 @@ def rebuild(
     instance already being rebuilt with a different image is refused. Raises the errors of ``reboot``,
     ``specs_with_image`` and ``evacuation.plan``.
     """
-    check_uuids(uuids, parts.max_instances)
-    records = parts.store.get(uuids)
-    check_project(parts.store, records.values(), project, "rebuild_instances")
+    check_uuids(uuids, conductor.max_instances)
+    records = conductor.store.get(uuids)
+    check_project(conductor.store, records.values(), project, "rebuild_instances")
     migrations = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
     for record in records.values():
         if record.uuid not in migrations:
             mark(record, InstanceStatus.REBUILD, 1)  # refuse before any call to a host
     located = [replace(record, host=None) if record.uuid in migrations else record for record in records.values()]
-    specs = {} if image is None else specs_with_image(parts, ctxt, located, image)
-    evacuate = evacuation.plan(parts, ctxt, list(migrations), migrations) if migrations else None
+    specs = {} if image is None else specs_with_image(conductor, ctxt, located, image)
+    evacuate = evacuation.plan(conductor, ctxt, list(migrations), migrations) if migrations else None
 
     def change(record: InstanceRecord) -> InstanceRecord | None:
         if evacuate is not None and record.uuid in migrations and is_lost(record):
             marked = evacuate(record)
         else:
-            marked = mark(record, InstanceStatus.REBUILD, parts.clock())
+            marked = mark(record, InstanceStatus.REBUILD, conductor.clock())
         if record.uuid not in specs or record.spec == specs[record.uuid]:
             return marked
         if marked is None:
@@ -78,7 +78,7 @@ def rebuild(
             raise errors.InstanceConflict(uuid=record.uuid, why="it was resized or rebuilt at the same time; retry")
         return replace(marked, spec=specs[record.uuid])
 
-    requested_changes.apply(parts, uuids, change, "rebuild_instances", project)
+    requested_changes.apply(conductor, uuids, change, "rebuild_instances", project)
 
 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:

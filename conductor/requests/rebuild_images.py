@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conductor.parts import ConductorParts, ServiceClients
+from conductor.collaborators import Conductor, ServiceClients
 from conductor.requests.target_checks import check_fits
 from conductor.saga.step_context import instance_spec
 from conductor.store.records import InstanceRecord
@@ -20,13 +20,13 @@ REBUILD = "rebuild"  # dry-run scope
 
 
 def specs_with_image(
-    parts: ConductorParts, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
+    conductor: Conductor, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
 ) -> Mapping[str, Mapping[str, Any]]:
     """Return {instance: spec primitive}. Raises InvalidSpec, NoValidHost, UnknownHost or Unavailable."""
     IMAGE("image", image)
     if not image:
         raise errors.InvalidSpec(why="the image of a rebuild needs an id or a name")
-    requests = parts.store.requests(sorted({record.request for record in records}))
+    requests = conductor.store.requests(sorted({record.request for record in records}))
     specs = {}
     for record in records:
         spec = instance_spec(record, requests[record.request])
@@ -35,7 +35,7 @@ def specs_with_image(
         rebuilt = spec.with_values(image={key: value for key, value in image.items() if key not in ignored})
         check_spec(rebuilt)
         specs[record.uuid] = rebuilt
-    _check_hosts(parts.clients, ctxt, records, specs)
+    _check_hosts(conductor.clients, ctxt, records, specs)
     return {uuid: spec.obj_to_primitive() for uuid, spec in specs.items()}
 
 

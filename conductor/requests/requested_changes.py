@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from oslo_log import log
 
+from conductor.collaborators import Conductor
 from conductor.lookup import check_project, find_instances, find_migrations
-from conductor.parts import ConductorParts
 from conductor.store.interface import NO_LIMITS, ProjectLimits
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord
@@ -19,7 +19,7 @@ MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails w
 
 
 def apply(
-    parts: ConductorParts,
+    conductor: Conductor,
     uuids: Sequence[str],
     change: Callable[[InstanceRecord], InstanceRecord | None],
     method: str,
@@ -33,16 +33,16 @@ def apply(
     start to count again. Raises, before any change, InvalidRequest or a subclass such as CallerRefused and
     UnknownInstance; QuotaExceeded; Conflict or StoreUnavailable if the caller must retry.
     """
-    check_uuids(uuids, parts.max_instances)
+    check_uuids(uuids, conductor.max_instances)
     remaining = list(uuids)
     for _ in range(MAX_WRITE_ATTEMPTS):
-        records = find_instances(parts.store, remaining)
-        check_project(parts.store, records.values(), project, method)
+        records = find_instances(conductor.store, remaining)
+        check_project(conductor.store, records.values(), project, method)
         updates = [update for record in records.values() if (update := change(record)) is not None]
-        result = parts.store.write_without_lease(updates, wake=True, limits=limits) if updates else None
+        result = conductor.store.write_without_lease(updates, wake=True, limits=limits) if updates else None
         remaining = list(result.stale) if result else []
         if not remaining:
-            parts.wake()
+            conductor.wake()
             LOG.info("%s: recorded for %d instances", method, len(uuids))
             return
     raise errors.Conflict(what=f"The change of {remaining[0]}", why="too many concurrent updates of its record; retry")
@@ -59,7 +59,7 @@ def pair_migrations(uuids: Sequence[str], migrations: Sequence[str], max_instanc
 
 
 def apply_to_migrations(
-    parts: ConductorParts,
+    conductor: Conductor,
     migrations: Sequence[str],
     change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None],
     method: str,
@@ -70,8 +70,8 @@ def apply_to_migrations(
     ``change`` gets the instance's current migration, or this one's own record if a later migration replaced it. Also
     raises UnknownMigration.
     """
-    check_uuids(migrations, parts.max_instances, "migration")
-    by_instance = {record.instance: record for record in find_migrations(parts.store, migrations).values()}
+    check_uuids(migrations, conductor.max_instances, "migration")
+    by_instance = {record.instance: record for record in find_migrations(conductor.store, migrations).values()}
     if len(by_instance) < len(migrations):
         raise errors.InvalidRequest(why="two migrations are of the same instance")
 
@@ -79,4 +79,4 @@ def apply_to_migrations(
         record, current = by_instance[instance.uuid], instance.migration
         return change(instance, current if current is not None and current.uuid == record.uuid else record)
 
-    apply(parts, list(by_instance), change_instance, method, project)
+    apply(conductor, list(by_instance), change_instance, method, project)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests to shelve, offload or unshelve instances; the saga executes them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
-from conductor.parts import ConductorParts, ServiceClients
+from conductor.collaborators import Conductor
 from conductor.requests import requested_changes
 from conductor.requests.target_checks import check_target
 from conductor.saga.destinations import unshelve_spec
 from conductor.saga.resting import begin_offload
 from conductor.saga.step_context import instance_spec
 from conductor.saga.transitions import set_numbered_step, set_step
-from conductor.store.records import BuildRequestRecord, InstanceRecord, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -21,7 +21,7 @@ OFFLOADED = (InstanceStatus.OFFLOADING, InstanceStatus.SHELVED_OFFLOADED)
 
 
 def unshelve_instances(
-    parts: ConductorParts,
+    conductor: Conductor,
     ctxt: RequestContext,
     uuids: Sequence[str],
     host: str | None = None,
@@ -33,36 +33,27 @@ def unshelve_instances(
     InstanceConflict if ``host`` is set and an instance is SHELVED, UnknownHost or NoValidHost for ``host``,
     QuotaExceeded, and the errors of requested_changes.apply.
     """
-    check_uuids(uuids, parts.max_instances)
+    check_uuids(uuids, conductor.max_instances)
     if host is not None and project is not None:
         raise errors.CallerRefused(
             service="conductor", method="unshelve_instances", caller=f"project {project}", why="it names a host"
         )
     target = None if host is None else names.canonical(host)
-    records = parts.store.get(uuids)
-    requests = parts.store.requests(sorted({record.request for record in records.values()}))
-    limits = {name: parts.limits.of_project(name) for name in {request.project for request in requests.values()}}
+    records = conductor.store.get(uuids)
+    requests = conductor.store.requests(sorted({record.request for record in records.values()}))
+    limits = {name: conductor.limits.of_project(name) for name in {request.project for request in requests.values()}}
 
     def change(record: InstanceRecord) -> InstanceRecord | None:
         return unshelve(record, target)
 
     if target is not None:
         unshelved = [record for record in map(change, records.values()) if record]
-        _check_target(parts.clients, ctxt, target, unshelved, requests)
-    requested_changes.apply(parts, uuids, change, "unshelve_instances", project, limits=limits)
-
-
-def _check_target(
-    clients: ServiceClients,
-    ctxt: RequestContext,
-    target: str,
-    records: Sequence[InstanceRecord],
-    requests: Mapping[str, BuildRequestRecord],
-) -> None:
-    specs = [
-        unshelve_spec(instance_spec(record, requests[record.request]), target, record.allocations) for record in records
-    ]
-    check_target(clients, ctxt, target, specs)
+        specs = [
+            unshelve_spec(instance_spec(record, requests[record.request]), target, record.allocations)
+            for record in unshelved
+        ]
+        check_target(conductor.clients, ctxt, target, specs)
+    requested_changes.apply(conductor, uuids, change, "unshelve_instances", project, limits=limits)
 
 
 def shelve(instance: InstanceRecord) -> InstanceRecord | None:

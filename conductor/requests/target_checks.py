@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from conductor.parts import ServiceClients, answered
+from conductor.collaborators import ServiceClients, answered
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 

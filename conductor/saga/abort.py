@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from conductor.claim_answers import ClaimAnswerRow
-from conductor.parts import CALL_ERRORS
+from conductor.collaborators import CALL_ERRORS
 from conductor.saga import claims, evacuations
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import building_status, fail, finish_deletion, set_step, without_loss

@@ -12,7 +12,7 @@ from itertools import groupby
 from oslo_log import log
 
 from conductor.claim_answers import ClaimAnswerRow, results_by_claim
-from conductor.parts import CALL_ERRORS, summarize_error
+from conductor.collaborators import CALL_ERRORS, summarize_error
 from conductor.saga import cast, claims
 from conductor.saga.moves import destinations_of, revert_move
 from conductor.saga.step_context import StepContext

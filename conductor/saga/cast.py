@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from oslo_log import log
 
-from conductor.parts import NO_ANSWER_ERRORS, summarize_error
+from conductor.collaborators import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga.moves import destinations_of
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import set_step

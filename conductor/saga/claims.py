@@ -8,7 +8,7 @@ from oslo_log import log
 
 from conductor import claim_answers
 from conductor.claim_answers import CLAIMS_PER_CALL, ClaimAnswerRow, results_by_claim
-from conductor.parts import CALL_ERRORS, summarize_error
+from conductor.collaborators import CALL_ERRORS, summarize_error
 from conductor.saga.step_context import StepContext
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conductor.parts import CALL_ERRORS
+from conductor.collaborators import CALL_ERRORS
 from conductor.saga import cast, moves
 from conductor.saga.claims import ENDED_ANSWERS, find
 from conductor.saga.live_moves import ABORTED, end_source, give_up, is_aborted, lose_destination

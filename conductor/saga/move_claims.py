@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from conductor.parts import CALL_ERRORS
+from conductor.collaborators import CALL_ERRORS
 from conductor.saga import claims, moves
 from conductor.saga.claims import ENDED_ANSWERS, find_elsewhere
 from conductor.saga.evacuations import LOST

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from conductor import claim_answers
-from conductor.parts import CALL_ERRORS
+from conductor.collaborators import CALL_ERRORS
 from conductor.saga import cast, live_moves, moves
 from conductor.saga.claims import ENDED_ANSWERS, find
 from conductor.saga.evacuations import LOST

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from conductor.parts import CALL_ERRORS
+from conductor.collaborators import CALL_ERRORS
 from conductor.saga import cast, claims
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import lose, settle_claims

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conductor.parts import CALL_ERRORS
+from conductor.collaborators import CALL_ERRORS
 from conductor.saga import cast, claims, evacuations, moves, unknown_moves
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import assign_host, end_attempt, set_numbered_step, set_step, without_loss

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.parts import ServiceClients
+from conductor.collaborators import ServiceClients
 from conductor.saga import group_moves
 from conductor.saga.step_context import SagaLimits, StepContext
 from conductor.saga.steps import STEPS, Step

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from oslo_log import log
 
-from conductor.parts import NO_ANSWER_ERRORS, summarize_error
+from conductor.collaborators import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import claims, group_moves
 from conductor.saga.live_moves import ABORTED, is_aborted, moves_live
 from conductor.saga.moves import destinations_of

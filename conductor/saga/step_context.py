@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from oslo_log import log
 
 from conductor import metrics
-from conductor.parts import ServiceClients, summarize_error
+from conductor.collaborators import ServiceClients, summarize_error
 from conductor.saga.destinations import destination_spec, unshelve_spec
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import BuildRequestRecord, InstanceRecord

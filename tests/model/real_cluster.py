@@ -31,8 +31,8 @@ from tests.model.real_store import contents_of
 from tests.model.saga import Site
 from tests.model.state import NOWHERE, Agent, Attempt, Copy, Migration, Record, Store
 from tests.support.agent.rig import AgentKilled
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.ledger import PARTITION, Ledger
-from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import LEASE_MS, LIMITS
 from tests.support.simulation.moves_cluster import FLAVORS, MovesCluster
 from tests.support.simulation.moves_hosts import AuditedClaims, Message
@@ -288,7 +288,7 @@ class RealCluster(MovesCluster):
 
     def vouch(self, host: int, attempt: int) -> None:
         refs = objects.ClaimRefs.of(consumers=[self.uuid], attempts=[attempt])
-        vouching.check(make_parts(self.store, self.clients()), self.place_of(host).name, name_of(host), refs)
+        vouching.check(make_conductor(self.store, self.clients()), self.place_of(host).name, name_of(host), refs)
 
     def deliver(self, message: Message) -> None:
         host, send = message

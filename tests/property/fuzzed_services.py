@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from compute_agent.endpoints.compute import ComputeEndpoint
 from conductor import conf as conductor_conf
-from conductor.parts import ServiceClients
+from conductor.collaborators import ServiceClients
 from conductor.service import ConductorService, make_endpoints
 from conductor.store import keys
 from conductor.store.memory import MemoryConductorStore

@@ -70,7 +70,7 @@ class RecordCluster(SimulatedCluster):
         report = objects.BuildReport.of(
             host=names.host_of(node), uuids=[uuid], attempts=[attempt], outcomes=["active"], reasons=[""]
         )
-        intake.record(self.conductors[0].parts, CTXT, report)
+        intake.record(self.conductors[0], CTXT, report)
         self.work_off()
 
     def agrees(self, uuid: str, status: str) -> None:

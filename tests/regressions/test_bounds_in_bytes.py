@@ -27,7 +27,7 @@ from scheduler_svc.replication.reaper import Reaper, ReapLimits
 from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.store.bounded import OPTIONS, store_bounds
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent, node_stats
 
 BOUND = 6_000  # bytes
@@ -124,7 +124,7 @@ def records(request: pytest.FixtureRequest) -> Iterator[ConductorStore]:
 @pytest.mark.parametrize("collection", ["records", "deleted"])
 def test_conductors_at_a_bound_refuse_requests_and_serve_deletes(records: ConductorStore, collection: str) -> None:
     bounds = record_bounds({**dict.fromkeys(RECORD_OPTIONS, LARGE), collection: BOUND})
-    parts = make_parts(records, bounds=bounds)
+    parts = make_conductor(records, bounds=bounds)
     spec, ctxt = objects.RequestSpec.of(resources={"VCPU": 1}), context.new("project", "user")
     uuids: list[str] = []
 
@@ -151,7 +151,7 @@ def finish_delete(records: ConductorStore, uuids: list[str]) -> None:
     """Delete instances, and record that their claims have ended, as the saga does."""
     for start in range(0, len(uuids), 10):
         part = uuids[start : start + 10]
-        requested_changes.apply(make_parts(records), part, delete_instance, "delete_instances")
+        requested_changes.apply(make_conductor(records), part, delete_instance, "delete_instances")
         for uuid, record in records.get(part).items():
             if record.status is not InstanceStatus.DELETED:
                 ended = replace(record, status=InstanceStatus.DELETED, step=SagaStep.DONE)

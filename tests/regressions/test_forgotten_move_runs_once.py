@@ -15,8 +15,8 @@ from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from tests.regressions.moves import DAY_MS, HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
 from tests.regressions.partitions import BACKENDS, open_partition
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.ledger import PARTITION
-from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import CTXT
 
 STEPS = {"migrate": SagaStep.STOP_SOURCE, "live-migrate": SagaStep.COPY}
@@ -74,5 +74,5 @@ def end_source_in_vain(cluster: MovingInstance, why: str) -> None:
     """Assert that the source is not ended, although an operator consents to the end of a guest that runs."""
     source = objects.ClaimRefs.of(consumers=[cluster.uuid], attempts=[1])
     with pytest.raises(errors.InstanceConflict, match=why):
-        end(make_parts(cluster.store, cluster.clients()), CTXT, PARTITION, "h1", source, ends_running=True)
+        end(make_conductor(cluster.store, cluster.clients()), CTXT, PARTITION, "h1", source, ends_running=True)
     assert not cluster.hosts.queue

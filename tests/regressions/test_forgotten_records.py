@@ -38,7 +38,7 @@ class Deployment(SimulatedCluster):
         report = objects.BuildReport.of(
             host=names.host_of(node), uuids=[UUID], attempts=[attempt], outcomes=["active"], reasons=[""]
         )
-        intake.record(self.conductors[0].parts, CTXT, report)
+        intake.record(self.conductors[0], CTXT, report)
         self.work_off()
 
 

@@ -64,7 +64,7 @@ def test_repetition_at_unknown_time_waits_for_its_host(cluster: SimulatedCluster
     cluster.restore_records(records)
     lose_partition(cluster, uuid, "h1")
     cluster.now_ms += horizons * HORIZON_MS + MINUTE_MS
-    builds.build(cluster.conductors[0].parts, CTXT, SPEC, [uuid])
+    builds.build(cluster.conductors[0], CTXT, SPEC, [uuid])
     cluster.settle(4 * HORIZON_MS)
     assert cluster.statuses([uuid]) == ["SCHEDULING"]
     assert cluster.hosts.guests_of(uuid) == [("h1/n", 1)]

@@ -14,7 +14,7 @@ import pytest
 from conductor.requests import builds
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.scheduler.hosts import SMALL_REQUEST
 from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
@@ -28,7 +28,7 @@ class Boots:
 
     def __init__(self, worker: FakeTransportWorker) -> None:
         self._worker = worker
-        self._parts = make_parts(MemoryConductorStore(), SimpleNamespace(scheduler=worker.scheduler))
+        self._parts = make_conductor(MemoryConductorStore(), SimpleNamespace(scheduler=worker.scheduler))
         self._groups: dict[str, str] = {}
 
     def create(self, name: str, policy: str, project: str = OWNER) -> None:

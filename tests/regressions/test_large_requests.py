@@ -15,7 +15,7 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor.parts import ServiceClients
+from conductor.collaborators import ServiceClients
 from conductor.requests import builds
 from conductor.saga.saga import BuildSaga
 from conductor.saga.step_context import SagaLimits
@@ -28,7 +28,7 @@ from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.scheduler.hosts import request
 from tests.support.scheduler.replica_views import FILTER_POLICY, FollowingReplicaView
 from tests.support.store.backends import memory_partition, redis_partition
@@ -117,7 +117,7 @@ class OneRequest:
         self._store = MemoryConductorStore(StoreTimeouts(), lambda: self.now_ms)
         self.now_ms += StoreTimeouts().repeat_horizon_ms  # since the store's epoch began
         clients = ServiceClients(worker, hosts or SilentHosts(), lambda _partition: worker, "p1")  # type: ignore[arg-type]
-        self.parts = make_parts(self._store, clients, max_instances=MAX_INSTANCES)
+        self.parts = make_conductor(self._store, clients, max_instances=MAX_INSTANCES)
         self._saga = BuildSaga(self._store, clients, SagaLimits(), threading.Event())
         spec = objects.RequestSpec.of(resources=ONE, flavor="tiny", **values)
         builds.build(self.parts, CTXT, spec, self.uuids, first_sent=self.now_ms / 1000)

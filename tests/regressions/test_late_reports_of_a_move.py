@@ -44,7 +44,7 @@ def test_late_report_of_a_stop_builds_no_destination_while_the_source_runs(clust
     cluster.migrate([UUID])
     cluster.work()
     assert cluster.record(UUID).step == SagaStep.STOP_SOURCE
-    intake.record(cluster.conductors[0].parts, CTXT, late)
+    intake.record(cluster.conductors[0], CTXT, late)
     cluster.settle(MINUTE_MS)
     assert cluster.hosts.running_guests_of(UUID) == [SOURCE]
     assert cluster.record(UUID).step == SagaStep.STOP_SOURCE
@@ -64,12 +64,12 @@ def test_late_report_neither_ends_nor_undoes_a_return(cluster: SimulatedCluster,
     while cluster.record(UUID).step != SagaStep.RESUME:
         assert cluster.work() or cluster.hosts.deliver()
     cluster.hosts.queue.clear()
-    intake.record(cluster.conductors[0].parts, CTXT, late)
+    intake.record(cluster.conductors[0], CTXT, late)
     assert (cluster.record(UUID).status, cluster.record(UUID).step) == (status, SagaStep.RESUME)
     cluster.settle()
     before = cluster.record(UUID)
     assert (before.status, before.host) == ("ACTIVE", "h1/n")
-    intake.record(cluster.conductors[0].parts, CTXT, late)
+    intake.record(cluster.conductors[0], CTXT, late)
     assert cluster.record(UUID) == before
     cluster.check([UUID])
 

@@ -11,7 +11,7 @@ from conductor.requests import builds
 from conductor.saga.step_context import load_spec
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.scheduler.hosts import SMALL_REQUEST
 from tests.support.scheduler.workers import FakeTransportWorker, node_report
 
@@ -36,7 +36,7 @@ def is_placed(worker: FakeTransportWorker, host: str, hint: str, spelling: str) 
     """Return whether a server with the hint can be booted on the host."""
     spec = objects.RequestSpec.of(resources=SMALL_REQUEST, hints={hint: spelling}, force_hosts=[host])
     try:
-        builds.build(make_parts(MemoryConductorStore()), CTXT, spec, [str(uuid.uuid4())])
+        builds.build(make_conductor(MemoryConductorStore()), CTXT, spec, [str(uuid.uuid4())])
         return hosts_of(worker, spec) == [host]
     except errors.InvalidRequest:
         return False
@@ -70,7 +70,7 @@ def test_other_spelling_keeps_servers_together(worker: FakeTransportWorker, spel
 def test_spelling_makes_no_other_request(worker: FakeTransportWorker) -> None:
     group = objects.ServerGroup.of(id=NAMED, project="p", policy="affinity")
     worker.scheduler.create_server_group(CTXT, group)
-    parts = make_parts(MemoryConductorStore(), SimpleNamespace(scheduler=worker.scheduler))
+    parts = make_conductor(MemoryConductorStore(), SimpleNamespace(scheduler=worker.scheduler))
     consumer = str(uuid.uuid4())
     for spelling in (NAMED, NAMED.upper()):
         spec = objects.RequestSpec.of(

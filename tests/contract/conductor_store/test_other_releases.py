@@ -19,7 +19,7 @@ from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from rpcapi.resources.statuses import InstanceStatus, MigrationKind
 from tests.support.conductor.bench import StoreWithClock, redis_bench, request
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.simulated_cluster import uuid_list
 
 FIRST, NEWER, LAST = uuid_list(3)
@@ -110,7 +110,7 @@ def test_instances_of_a_request_that_a_newer_release_wrote_are_listed(
 
 def test_calls_about_what_a_newer_release_wrote_are_refused(bench: StoreWithClock) -> None:
     with pytest.raises(errors.NewerRecord, match=f"Instance {NEWER} "):
-        get_instances(make_parts(bench.store), [FIRST, NEWER])
+        get_instances(make_conductor(bench.store), [FIRST, NEWER])
     with pytest.raises(errors.NewerRecord, match=f"Instance {NEWER} "):
         list_hosts(bench.store, "default")
     (lease,) = bench.store.take("me", 1)

@@ -20,7 +20,7 @@ from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.nodes import Node
 from compute_agent.resources.shapes import NodeShape
 from compute_agent.simulator.profile import HostProfile
-from conductor.parts import ConductorParts
+from conductor.collaborators import Conductor
 from conductor.requests import moves
 from conductor.requests.copies import abort, force_complete
 from conductor.requests.requested_changes import apply_to_migrations
@@ -35,10 +35,10 @@ from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import HostReport
 from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.fakes import FakeClaims
 from tests.support.conductor.ledger import PARTITION
-from tests.support.conductor.parts import make_parts
-from tests.support.conductor.simulated_cluster import CTXT, LIMITS, Conductor, SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SimulatedCluster, SimulatedConductor, uuid_list
 
 HOSTS = ("h1", "h2", "h3")
 INVENTORIES = {"VCPU": Inventory(4), "MEMORY_MB": Inventory(8192)}
@@ -265,9 +265,9 @@ class LiveCluster(SimulatedCluster):
     def live_migrate(self, target: str | None = None) -> None:
         moves.live_migrate(self.parts(), CTXT, [INSTANCE], [MIGRATION], target)
 
-    def parts(self) -> ConductorParts:
+    def parts(self) -> Conductor:
         """Return the parts of a conductor whose peers nothing kills."""
-        return make_parts(self.store, self.clients(), max_instances=100)
+        return make_conductor(self.store, self.clients(), max_instances=100)
 
     def abort(self, migrations: list[str]) -> None:
         apply_to_migrations(self.parts(), migrations, abort, "abort_migrations")
@@ -358,7 +358,7 @@ class LiveCluster(SimulatedCluster):
         assert self.ledger.problems() == []
 
 
-def make_cluster(folder: Path, limits: SagaLimits = LIMITS) -> tuple[LiveCluster, Conductor]:
+def make_cluster(folder: Path, limits: SagaLimits = LIMITS) -> tuple[LiveCluster, SimulatedConductor]:
     """Return a cluster with a conductor and the booted instance."""
     cluster = LiveCluster(folder, limits)
     conductor = cluster.conductor()

@@ -8,11 +8,11 @@ import contextlib
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conductor.admission import AdmissionLimits
-from conductor.parts import ConductorParts, ServiceClients
+from conductor.collaborators import Conductor, ServiceClients
 from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.reports import intake
 from conductor.requests import builds, moves, operations
@@ -25,17 +25,16 @@ from conductor.requests.shelving import offload, shelve, unshelve_instances
 from conductor.saga.saga import BuildSaga
 from conductor.saga.step_context import SagaLimits
 from conductor.store.bounds import record_bounds
-from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects
 from scheduler_svc.store.interface import Store
 from tests.support.agent.rig import CALL_SECONDS
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.fake_hosts import FakeHosts
 from tests.support.conductor.fakes import FakeClaims, FakeScheduler
 from tests.support.conductor.ledger import PARTITION, Ledger
-from tests.support.conductor.parts import make_parts
 
 LEASE_MS = 30_000
 HORIZON_MS = StoreTimeouts().repeat_horizon_ms
@@ -50,12 +49,10 @@ class Crash(BaseException):
 
 
 @dataclass
-class Conductor:
-    """One conductor: the parts that its calls use, and its saga."""
+class SimulatedConductor(Conductor):
+    """A conductor with its saga."""
 
-    parts: ConductorParts
-    saga: BuildSaga
-    store: ConductorStore
+    saga: BuildSaga = field(kw_only=True)
 
 
 class KillSwitch:
@@ -115,16 +112,16 @@ class SimulatedCluster:
         self.hosts = FakeHosts(self.ledger, self._report)
         self.scheduler = FakeScheduler(self.ledger)
         self.claims = FakeClaims(self.ledger)
-        self.conductors: list[Conductor] = []
+        self.conductors: list[SimulatedConductor] = []
         self.quota: dict[str, int] = {}  # limits of each project, where instances are unshelved or resized
 
-    def conductor(self, kill_switch: KillSwitch | None = None) -> Conductor:
+    def conductor(self, kill_switch: KillSwitch | None = None) -> SimulatedConductor:
         """Add a conductor, optionally with a kill_switch."""
         guard = kill_switch.guard if kill_switch else lambda target: target
         scheduler, hosts = guard(self.scheduler), guard(self.hosts)
         clients = ServiceClients(scheduler, hosts, lambda partition: guard(self.claims_of(partition)), PARTITION)
         store = guard(self.store)
-        parts = ConductorParts(
+        conductor = SimulatedConductor(
             store,
             clients,
             record_bounds({}),
@@ -132,11 +129,7 @@ class SimulatedCluster:
             1000,
             AdmissionLimits(self.quota),
             clock=lambda: self.now_ms,
-        )
-        conductor = Conductor(
-            parts,
-            BuildSaga(store, clients, self.limits, threading.Event()),
-            store,
+            saga=BuildSaga(store, clients, self.limits, threading.Event()),
         )
         self.conductors.append(conductor)
         return conductor
@@ -151,36 +144,36 @@ class SimulatedCluster:
         self, uuids: list[str], spec: objects.RequestSpec | None = None, first_sent_ms: int | None = None
     ) -> None:
         sent_s = (first_sent_ms or self.now_ms) / 1000
-        self._retry_call(lambda conductor: builds.build(conductor.parts, CTXT, spec or SPEC, uuids, first_sent=sent_s))
+        self._retry_call(lambda conductor: builds.build(conductor, CTXT, spec or SPEC, uuids, first_sent=sent_s))
 
     def delete(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor.parts, uuids, delete, "delete_instances"))
+        self._retry_call(lambda conductor: apply(conductor, uuids, delete, "delete_instances"))
 
     def stop(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor.parts, uuids, stop, "stop_instances"))
+        self._retry_call(lambda conductor: apply(conductor, uuids, stop, "stop_instances"))
 
     def start(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor.parts, uuids, start, "start_instances"))
+        self._retry_call(lambda conductor: apply(conductor, uuids, start, "start_instances"))
 
     def reboot(self, uuids: list[str], *, hard: bool = False) -> None:
-        self._retry_call(lambda conductor: operations.reboot(conductor.parts, uuids, hard=hard))
+        self._retry_call(lambda conductor: operations.reboot(conductor, uuids, hard=hard))
 
     def rebuild(self, uuids: list[str], image: dict[str, Any] | None = None) -> None:
-        self._retry_call(lambda conductor: operations.rebuild(conductor.parts, CTXT, uuids, image=image))
+        self._retry_call(lambda conductor: operations.rebuild(conductor, CTXT, uuids, image=image))
 
     def shelve(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor.parts, uuids, shelve, "shelve_instances"))
+        self._retry_call(lambda conductor: apply(conductor, uuids, shelve, "shelve_instances"))
 
     def offload(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor.parts, uuids, offload, "offload_instances"))
+        self._retry_call(lambda conductor: apply(conductor, uuids, offload, "offload_instances"))
 
     def unshelve(self, uuids: list[str], host: str | None = None) -> None:
-        self._retry_call(lambda conductor: unshelve_instances(conductor.parts, CTXT, uuids, host))
+        self._retry_call(lambda conductor: unshelve_instances(conductor, CTXT, uuids, host))
 
     def evacuate(self, uuids: list[str], target: str | None = None, *, series: int = 1) -> None:
         """Evacuate; the uuids of the migrations are of that series."""
         migrations = [move_of(uuid, series) for uuid in uuids]
-        self._retry_call(lambda conductor: evacuate(conductor.parts, CTXT, uuids, migrations, target))
+        self._retry_call(lambda conductor: evacuate(conductor, CTXT, uuids, migrations, target))
 
     def lose_host(self, host: str) -> None:
         """Power a host off and fence it."""
@@ -201,34 +194,30 @@ class SimulatedCluster:
     ) -> None:
         ids = migrations or [migration_of(uuid) for uuid in uuids]
         self._retry_call(
-            lambda conductor: moves.migrate(conductor.parts, CTXT, uuids, ids, host, allow_cross_cell=allow_cross_cell)
+            lambda conductor: moves.migrate(conductor, CTXT, uuids, ids, host, allow_cross_cell=allow_cross_cell)
         )
 
     def resize(self, uuids: list[str], *flavors: objects.RequestSpec, migrations: list[str] | None = None) -> None:
         ids = migrations or [migration_of(uuid) for uuid in uuids]
-        self._retry_call(lambda conductor: moves.resize(conductor.parts, CTXT, uuids, ids, flavors or [LARGE]))
+        self._retry_call(lambda conductor: moves.resize(conductor, CTXT, uuids, ids, flavors or [LARGE]))
 
     def confirm(self, uuids: list[str]) -> None:
         ids = [self.migration(uuid).uuid for uuid in uuids]
         if ids:
-            self._retry_call(
-                lambda conductor: apply_to_migrations(conductor.parts, ids, moves.confirm, "confirm_migrations")
-            )
+            self._retry_call(lambda conductor: apply_to_migrations(conductor, ids, moves.confirm, "confirm_migrations"))
 
     def revert(self, uuids: list[str]) -> None:
         ids = [self.migration(uuid).uuid for uuid in uuids]
         if ids:
-            self._retry_call(
-                lambda conductor: apply_to_migrations(conductor.parts, ids, moves.revert, "revert_migrations")
-            )
+            self._retry_call(lambda conductor: apply_to_migrations(conductor, ids, moves.revert, "revert_migrations"))
 
     def adopt(self, host: str, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: adopt(conductor.parts, CTXT, PARTITION, host, uuids))
+        self._retry_call(lambda conductor: adopt(conductor, CTXT, PARTITION, host, uuids))
 
     def _report(self, report: objects.BuildReport) -> None:
-        self._retry_call(lambda conductor: intake.record(conductor.parts, CTXT, report))
+        self._retry_call(lambda conductor: intake.record(conductor, CTXT, report))
 
-    def _retry_call(self, call: Callable[[Conductor], None]) -> None:
+    def _retry_call(self, call: Callable[[SimulatedConductor], None]) -> None:
         while True:
             try:
                 return call(self.conductors[0])
@@ -270,7 +259,7 @@ class SimulatedCluster:
         raise AssertionError("all conductors have crashed")
 
     @staticmethod
-    def _advance(conductor: Conductor, lease: Any) -> None:
+    def _advance(conductor: SimulatedConductor, lease: Any) -> None:
         with contextlib.suppress(LeaseLost, errors.Unavailable):
             conductor.saga.advance(lease)
 
@@ -284,7 +273,7 @@ class SimulatedCluster:
         return ServiceClients(self.scheduler, self.hosts, self.claims_of, PARTITION)  # type: ignore[arg-type]
 
     def reconciler(self) -> RecordReconciler:
-        return RecordReconciler(make_parts(self.store, self.clients()), 60.0)
+        return RecordReconciler(make_conductor(self.store, self.clients()), 60.0)
 
     def compare(self) -> None:
         """Compare the records with their claims, as often as it takes to believe that one has ended."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import oslo_messaging as messaging
 
-from conductor.parts import ServiceClients
+from conductor.collaborators import ServiceClients
 from conductor.saga.step_context import SagaLimits, StepContext
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import objects

@@ -26,9 +26,9 @@ from rpcapi.resources.claims import ClaimRole, ClaimState
 from rpcapi.resources.statuses import InstanceStatus, MigrationKind
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.reports import COMPUTE
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.ledger import FOREVER_MS, PARTITION
 from tests.support.conductor.live_cluster import CONVERGES, HOSTS, LiveCluster
-from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, Crash, KillSwitch, uuid_list
 from tests.support.simulation.faults import STEPS, Fault
 from tests.support.simulation.moves_hosts import LOST_ANSWER, LOST_REPORT, AuditedClaims, MovesHosts
@@ -125,10 +125,10 @@ class MovesCluster(LiveCluster):
         migration = f"{len(self.consumers[uuid]):08}{uuid[8:]}"
         self.consumers[uuid].append(migration)
         calls: dict[str, Callable[[Any], None]] = {
-            "migrate": lambda conductor: moves.migrate(conductor.parts, CTXT, [uuid], [migration], target),
-            "resize": lambda conductor: moves.resize(conductor.parts, CTXT, [uuid], [migration], [flavor]),
-            "live-migrate": lambda conductor: moves.live_migrate(conductor.parts, CTXT, [uuid], [migration], target),
-            "evacuate": lambda conductor: evacuate(conductor.parts, CTXT, [uuid], [migration], target),
+            "migrate": lambda conductor: moves.migrate(conductor, CTXT, [uuid], [migration], target),
+            "resize": lambda conductor: moves.resize(conductor, CTXT, [uuid], [migration], [flavor]),
+            "live-migrate": lambda conductor: moves.live_migrate(conductor, CTXT, [uuid], [migration], target),
+            "evacuate": lambda conductor: evacuate(conductor, CTXT, [uuid], [migration], target),
         }
         self.last[uuid] = lambda: self._retry_call(calls[kind])
         self._request(uuid, self.last[uuid])
@@ -150,8 +150,8 @@ class MovesCluster(LiveCluster):
         uuid = self.slots[slot]
         migrations = [migration.uuid for migration in [self.record(uuid).migration] if migration is not None]
         calls: dict[str, Callable[[Any], None]] = {
-            "confirm": lambda conductor: apply_to_migrations(conductor.parts, migrations, confirm, "confirm"),
-            "revert": lambda conductor: apply_to_migrations(conductor.parts, migrations, revert, "revert"),
+            "confirm": lambda conductor: apply_to_migrations(conductor, migrations, confirm, "confirm"),
+            "revert": lambda conductor: apply_to_migrations(conductor, migrations, revert, "revert"),
             "abort": lambda _conductor: self.abort(migrations),
             "force": lambda _conductor: self.force_complete(migrations),
         }
@@ -413,7 +413,7 @@ class MovesCluster(LiveCluster):
         """Check the unverified claims of the last audits."""
         unverified, self.unverified = self.unverified, []
         for host, refs in unverified:
-            vouching.check(make_parts(self.store, self.clients()), PARTITION, host, refs)
+            vouching.check(make_conductor(self.store, self.clients()), PARTITION, host, refs)
 
     def _fence_copies(self, host: str) -> None:
         """Note that a fence of the host ends the copies there: instances without a copy elsewhere lose theirs.

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from conductor import instances
-from conductor.parts import ConductorParts
+from conductor.collaborators import Conductor
 from conductor.requests import builds
 from conductor.store.interface import PAGE
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
 from rpcapi.resources.statuses import InstanceStatus
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.simulated_cluster import uuid_list
 
 UUIDS = uuid_list(3)
@@ -24,16 +24,16 @@ def store() -> MemoryConductorStore:
     created = MemoryConductorStore(clock=lambda: 1000)
     ctxt = context.new("project", "user", request_id="req-1")
     spec = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny")
-    builds.build(make_parts(created), ctxt, spec, UUIDS, ["x", "y", "z"])
+    builds.build(make_conductor(created), ctxt, spec, UUIDS, ["x", "y", "z"])
     return created
 
 
 @pytest.fixture
-def parts(store: MemoryConductorStore) -> ConductorParts:
-    return make_parts(store, max_instances=2)
+def parts(store: MemoryConductorStore) -> Conductor:
+    return make_conductor(store, max_instances=2)
 
 
-def test_instance_has_the_fields_of_record_and_request(parts: ConductorParts, store: MemoryConductorStore) -> None:
+def test_instance_has_the_fields_of_record_and_request(parts: Conductor, store: MemoryConductorStore) -> None:
     ended = {"attempt": 1, "host": "h/n", "outcome": "failed", "reason": "r"}
     record = replace(
         store.get(UUIDS)[UUIDS[1]], status=InstanceStatus.ERROR, host="g/n", attempt=2, history=[ended], reason="why"
@@ -46,13 +46,13 @@ def test_instance_has_the_fields_of_record_and_request(parts: ConductorParts, st
     assert (instance.history, instance.created_ms, instance.updated_ms) == ([ended], 1000, 1000)
 
 
-def test_instances_are_in_the_order_of_the_call(parts: ConductorParts) -> None:
+def test_instances_are_in_the_order_of_the_call(parts: Conductor) -> None:
     uuids = [UUIDS[2], UUIDS[0]]
     page = instances.get_instances(parts, uuids)
     assert ([instance.uuid for instance in page.instances], page.marker) == (uuids, None)
 
 
-def test_unknown_instance_is_named(parts: ConductorParts) -> None:
+def test_unknown_instance_is_named(parts: Conductor) -> None:
     unknown = uuid_list(4)[3]
     with pytest.raises(errors.UnknownInstance, match=unknown):
         instances.get_instances(parts, [UUIDS[0], unknown])
@@ -67,12 +67,12 @@ def test_unknown_instance_is_named(parts: ConductorParts) -> None:
         ("x", errors.InvalidRequest),
     ],
 )
-def test_invalid_uuids_are_rejected(parts: ConductorParts, uuids: list[str], error: type[Exception]) -> None:
+def test_invalid_uuids_are_rejected(parts: Conductor, uuids: list[str], error: type[Exception]) -> None:
     with pytest.raises(error):
         instances.get_instances(parts, uuids)
 
 
-def test_pages_lead_to_each_instance_once(parts: ConductorParts) -> None:
+def test_pages_lead_to_each_instance_once(parts: Conductor) -> None:
     first = instances.list_instances(parts.store, None, 2, deleted=False)
     second = instances.list_instances(parts.store, first.marker, 2, deleted=False)
     assert [instance.uuid for page in (first, second) for instance in page.instances] == UUIDS
@@ -81,7 +81,7 @@ def test_pages_lead_to_each_instance_once(parts: ConductorParts) -> None:
 
 @pytest.mark.parametrize(("deleted", "uuids"), [(False, UUIDS[1:]), (True, UUIDS)])
 def test_deleted_instances_are_listed_on_request(
-    parts: ConductorParts, store: MemoryConductorStore, deleted: bool, uuids: list[str]
+    parts: Conductor, store: MemoryConductorStore, deleted: bool, uuids: list[str]
 ) -> None:
     record = replace(store.get(UUIDS)[UUIDS[0]], status=InstanceStatus.DELETED)
     store.write_without_lease([record], wake=False)
@@ -90,18 +90,18 @@ def test_deleted_instances_are_listed_on_request(
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_invalid_limit_is_rejected(parts: ConductorParts, limit: int) -> None:
+def test_invalid_limit_is_rejected(parts: Conductor, limit: int) -> None:
     with pytest.raises(errors.InvalidRequest, match="limit must be a positive integer"):
         instances.list_instances(parts.store, None, limit, deleted=False)
 
 
-def test_invalid_marker_is_rejected(parts: ConductorParts) -> None:
+def test_invalid_marker_is_rejected(parts: Conductor) -> None:
     with pytest.raises(errors.InvalidRequest, match="marker"):
         instances.list_instances(parts.store, "no-marker", 10, deleted=False)
 
 
 def test_large_limit_is_reduced_to_a_page_of_the_store(
-    parts: ConductorParts, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
+    parts: Conductor, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits: list[int] = []
     page: Callable = store.page
@@ -116,14 +116,14 @@ def test_large_limit_is_reduced_to_a_page_of_the_store(
 
 
 def test_instance_of_a_request_purged_meanwhile_is_left_out(
-    parts: ConductorParts, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
+    parts: Conductor, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "requests", lambda keys: {})
     assert instances.list_instances(parts.store, None, 10, deleted=False).instances == []
 
 
 def test_hosts_of_a_partition_are_those_of_its_records_but_deleted_ones(
-    parts: ConductorParts, store: MemoryConductorStore
+    parts: Conductor, store: MemoryConductorStore
 ) -> None:
     places = [
         ("a/1", "p", InstanceStatus.ACTIVE),
@@ -148,11 +148,11 @@ OTHERS = uuid_list(7)[3:]
 def two_projects(store: MemoryConductorStore) -> MemoryConductorStore:
     """The store, with four more instances of another project."""
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
-    builds.build(make_parts(store), context.new("other", "user"), spec, OTHERS)
+    builds.build(make_conductor(store), context.new("other", "user"), spec, OTHERS)
     return store
 
 
-def test_instances_of_another_project_are_refused(parts: ConductorParts, two_projects: MemoryConductorStore) -> None:
+def test_instances_of_another_project_are_refused(parts: Conductor, two_projects: MemoryConductorStore) -> None:
     assert [instance.uuid for instance in instances.get_instances(parts, UUIDS[:2], "project").instances] == UUIDS[:2]
     for uuids in ([OTHERS[0]], [UUIDS[0], OTHERS[0]]):
         with pytest.raises(errors.CallerRefused, match=f"instance {OTHERS[0]} belongs to another project"):
@@ -162,7 +162,7 @@ def test_instances_of_another_project_are_refused(parts: ConductorParts, two_pro
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])
 @pytest.mark.parametrize(("project", "uuids"), [("project", UUIDS), ("other", OTHERS), ("third", [])])
 def test_list_of_a_project_has_each_of_its_instances_once(
-    parts: ConductorParts, two_projects: MemoryConductorStore, project: str, uuids: list[str], limit: int
+    parts: Conductor, two_projects: MemoryConductorStore, project: str, uuids: list[str], limit: int
 ) -> None:
     listed, marker = [], None
     while True:
@@ -176,7 +176,7 @@ def test_list_of_a_project_has_each_of_its_instances_once(
 
 
 def test_list_of_a_project_goes_on_behind_a_page_without_its_instances(
-    parts: ConductorParts, two_projects: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
+    parts: Conductor, two_projects: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("conductor.instances.PAGE", 2)
     pages = [instances.list_instances(parts.store, None, 2, deleted=False, project="other")]

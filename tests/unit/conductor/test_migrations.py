@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from conductor.collaborators import Conductor
 from conductor.migrations import get_migrations, list_migrations
-from conductor.parts import ConductorParts
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationRecord
 from rpcapi import errors
 from rpcapi.resources.statuses import MigrationKind, MigrationStatus
 from tests.support.conductor.bench import request
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.simulated_cluster import uuid_list
 
 INSTANCES = uuid_list(3)
@@ -21,7 +21,7 @@ ENDED = {"attempt": 2, "host": "g/n", "outcome": "refused", "reason": "r"}
 
 
 @pytest.fixture
-def parts() -> ConductorParts:
+def parts() -> Conductor:
     store = MemoryConductorStore(clock=lambda: 1000)
     store.record(request(), INSTANCES)
     for instance, uuid in zip(INSTANCES, UUIDS, strict=True):
@@ -38,10 +38,10 @@ def parts() -> ConductorParts:
         )
         record = replace(store.get([instance])[instance], migration=migration)
         store.write_without_lease([record], wake=False)
-    return make_parts(store, max_instances=2)
+    return make_conductor(store, max_instances=2)
 
 
-def test_migration_has_the_fields_of_its_record(parts: ConductorParts) -> None:
+def test_migration_has_the_fields_of_its_record(parts: Conductor) -> None:
     (migration,) = get_migrations(parts, UUIDS[1:2]).migrations
     assert (migration.uuid, migration.instance) == (UUIDS[1], INSTANCES[1])
     assert (migration.kind, migration.status, migration.request_id) == ("migration", "migrating", "req-1")
@@ -50,19 +50,19 @@ def test_migration_has_the_fields_of_its_record(parts: ConductorParts) -> None:
     assert (migration.history, migration.created_ms, migration.updated_ms) == ([ENDED], 1000, 1000)
 
 
-def test_migrations_are_in_the_order_of_the_call(parts: ConductorParts) -> None:
+def test_migrations_are_in_the_order_of_the_call(parts: Conductor) -> None:
     uuids = [UUIDS[2], UUIDS[0]]
     assert [migration.uuid for migration in get_migrations(parts, uuids).migrations] == uuids
 
 
-def test_list_returns_all_pages(parts: ConductorParts) -> None:
+def test_list_returns_all_pages(parts: Conductor) -> None:
     page = list_migrations(parts.store, None, 2)
     assert [migration.uuid for migration in page.migrations] == UUIDS[:2]
     page = list_migrations(parts.store, page.marker, 2)
     assert ([migration.uuid for migration in page.migrations], page.marker) == (UUIDS[2:], None)
 
 
-def test_unknown_migration_is_named(parts: ConductorParts) -> None:
+def test_unknown_migration_is_named(parts: Conductor) -> None:
     unknown = uuid_list(9)[8]
     with pytest.raises(errors.UnknownMigration, match=unknown):
         get_migrations(parts, [UUIDS[0], unknown])
@@ -75,12 +75,12 @@ def test_unknown_migration_is_named(parts: ConductorParts) -> None:
         ("x", 1, "'x' is not a marker"),
     ],
 )
-def test_invalid_page_is_refused(parts: ConductorParts, marker: str | None, limit: int, message: str) -> None:
+def test_invalid_page_is_refused(parts: Conductor, marker: str | None, limit: int, message: str) -> None:
     with pytest.raises(errors.InvalidRequest, match=message):
         list_migrations(parts.store, marker, limit)
 
 
 @pytest.mark.parametrize("uuids", [["x"], [], UUIDS])
-def test_invalid_uuids_are_refused(parts: ConductorParts, uuids: list[str]) -> None:
+def test_invalid_uuids_are_refused(parts: Conductor, uuids: list[str]) -> None:
     with pytest.raises(errors.InvalidRequest):
         get_migrations(parts, uuids)

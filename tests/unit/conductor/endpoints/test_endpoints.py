@@ -9,9 +9,9 @@ import oslo_messaging as messaging
 import pytest
 from prometheus_client import REGISTRY
 
+from conductor.collaborators import AGENT_SECONDS, ServiceClients
 from conductor.endpoints import hosts, instances, moves, repair
 from conductor.endpoints import power as power_endpoint
-from conductor.parts import AGENT_SECONDS, ServiceClients
 from conductor.requests import moves as move_requests
 from conductor.requests import power, shelving
 from conductor.requests.copies import abort, force_complete
@@ -20,7 +20,7 @@ from conductor.requests.moves import confirm, revert
 from conductor.requests.shelving import offload, shelve
 from conductor.service import make_endpoints
 from rpcapi import context, errors, objects
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 
 CTXT = context.new("project", "user")
 REPORT = objects.BuildReport.of(host="h", uuids=["a"], attempts=[1], outcomes=["active"], reasons=[""])
@@ -75,7 +75,7 @@ def recorder() -> Recorder:
 
 
 def make_dispatcher(services: Any, compute: Any) -> Dispatcher:
-    parts = make_parts(services, ServiceClients(services, compute, lambda partition: services, "p"))
+    parts = make_conductor(services, ServiceClients(services, compute, lambda partition: services, "p"))
     return Dispatcher(make_endpoints(parts, services))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.parts import ServiceClients
+from conductor.collaborators import ServiceClients
 from conductor.reconciliation import leaked_migrations, orphans
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationRecord
@@ -14,8 +14,8 @@ from rpcapi import errors, objects
 from rpcapi.resources.claims import ClaimRole, MoveEnd
 from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 from scheduler_svc.core.records import ClaimRef
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.ledger import PARTITION
-from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import CTXT, LEASE_MS, THREE, SimulatedCluster, uuid_list
 
 INSTANCE, OTHER, MOVE = uuid_list(3)
@@ -62,7 +62,9 @@ def end(
 ) -> None:
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[attempt])
-    leaked_migrations.end(make_parts(cluster.store, clients), CTXT, PARTITION, host, refs, ends_running=ends_running)
+    leaked_migrations.end(
+        make_conductor(cluster.store, clients), CTXT, PARTITION, host, refs, ends_running=ends_running
+    )
 
 
 def assert_refused(cluster: SimulatedCluster, message: str, **values: object) -> None:
@@ -122,7 +124,7 @@ def test_migration_that_is_under_way_is_refused(cluster: SimulatedCluster) -> No
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     with pytest.raises(errors.InstanceConflict, match=f"its migration {MOVE} is migrating; confirm or revert it"):
         orphans.release(
-            make_parts(cluster.store, clients), CTXT, "h1", objects.ClaimRefs.of(consumers=[INSTANCE], attempts=[1])
+            make_conductor(cluster.store, clients), CTXT, "h1", objects.ClaimRefs.of(consumers=[INSTANCE], attempts=[1])
         )
 
 

@@ -3,12 +3,12 @@
 
 import pytest
 
-from conductor.parts import ServiceClients
+from conductor.collaborators import ServiceClients
 from conductor.reconciliation import orphans
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.ledger import PARTITION
-from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
@@ -29,7 +29,7 @@ def cluster() -> SimulatedCluster:
 def release(cluster: SimulatedCluster, host: str, *uuids: str) -> None:
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     refs = objects.ClaimRefs.of(consumers=list(uuids), attempts=[1] * len(uuids))
-    orphans.release(make_parts(cluster.store, clients), CTXT, host, refs)
+    orphans.release(make_conductor(cluster.store, clients), CTXT, host, refs)
 
 
 def lose_guest(cluster: SimulatedCluster, uuid: str) -> None:

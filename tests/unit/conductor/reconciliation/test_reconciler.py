@@ -7,7 +7,7 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor.parts import ServiceClients
+from conductor.collaborators import ServiceClients
 from conductor.reconciliation import reconciler
 from conductor.reconciliation.reconciler import PAGE_PAUSE, RecordReconciler
 from conductor.requests.deletion import delete
@@ -17,8 +17,8 @@ from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import request
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.fakes import partition_list
-from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import uuid_list
 
 
@@ -67,7 +67,7 @@ class OnePartition:
 def make_reconciler(store: MemoryConductorStore, claims: FakeClaims) -> RecordReconciler:
     scheduler = OnePartition()
     clients = ServiceClients(scheduler, None, lambda partition: claims, "cell")  # type: ignore[arg-type, return-value]
-    return RecordReconciler(make_parts(store, clients), 60.0)
+    return RecordReconciler(make_conductor(store, clients), 60.0)
 
 
 @pytest.mark.parametrize(("epoch", "compared"), [(1, ["a", "c"]), (2, ["a"])], ids=["uncertain", "certain"])
@@ -212,7 +212,7 @@ def two_partitions(
 ) -> RecordReconciler:
     claims = {"cell": own, "west": west}
     clients = ServiceClients(scheduler, None, claims.get, "cell")  # type: ignore[arg-type]
-    return RecordReconciler(make_parts(store, clients), 60.0)
+    return RecordReconciler(make_conductor(store, clients), 60.0)
 
 
 @pytest.mark.parametrize("by_request", [True, False], ids=["request", "periodic"])

@@ -5,14 +5,14 @@ import copy
 
 import pytest
 
-from conductor.parts import ServiceClients
+from conductor.collaborators import ServiceClients
 from conductor.reconciliation import vouching
 from rpcapi import objects
 from rpcapi.resources.claims import INSTANCE, Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import RunningClaim
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.ledger import PARTITION
-from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(3)
@@ -81,7 +81,7 @@ class ReturningHosts:
         cluster = self.cluster
         clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
         refs = objects.ClaimRefs.of(consumers=[ref.consumer], attempts=[ref.attempt])
-        vouching.check(make_parts(cluster.store, clients), PARTITION, host, refs)
+        vouching.check(make_conductor(cluster.store, clients), PARTITION, host, refs)
 
 
 @pytest.fixture

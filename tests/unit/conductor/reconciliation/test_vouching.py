@@ -7,14 +7,14 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor.parts import ConductorParts, ServiceClients
+from conductor.collaborators import Conductor, ServiceClients
 from conductor.reconciliation import vouching
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import SagaStep, StoreTimeouts
 from rpcapi import objects
 from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import request
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 
 
 class RecordingClaims:
@@ -44,7 +44,7 @@ def claims() -> RecordingClaims:
     return RecordingClaims()
 
 
-def parts(claims: RecordingClaims, **records: dict[str, Any]) -> ConductorParts:
+def parts(claims: RecordingClaims, **records: dict[str, Any]) -> Conductor:
     """Return the parts of a conductor with records of these instances on h1/n as attempt 2, with these changes."""
     store = MemoryConductorStore(StoreTimeouts())
     store.record(request(), list(records))
@@ -57,7 +57,7 @@ def parts(claims: RecordingClaims, **records: dict[str, Any]) -> ConductorParts:
         assert partition == "cell"
         return claims
 
-    return make_parts(store, ServiceClients(None, None, client_of, "default"))  # type: ignore[arg-type]
+    return make_conductor(store, ServiceClients(None, None, client_of, "default"))  # type: ignore[arg-type]
 
 
 def refs(*consumers: str, attempt: int = 2) -> objects.ClaimRefs:

@@ -14,7 +14,7 @@ from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.simulated_cluster import CTXT, SimulatedCluster, uuid_list
 
 ENDED = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "r"}
@@ -198,7 +198,7 @@ def test_record_is_written_before_the_answer(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(4)
     cluster.build(uuids)
     cluster.work()
-    intake.record(cluster.conductors[0].parts, CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
+    intake.record(cluster.conductors[0], CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
     assert [cluster.record(uuids[0]).status, cluster.record(uuids[3]).step] == ["ACTIVE", "alternate"]
 
 
@@ -211,7 +211,7 @@ def test_conductor_continues_at_once_where_a_report_changed_something(
     cluster.build([uuid])
     cluster.work()
     calls: list[None] = []
-    parts = make_parts(cluster.store, cluster.clients(), wake=lambda: calls.append(None))
+    parts = make_conductor(cluster.store, cluster.clients(), wake=lambda: calls.append(None))
     intake.record(parts, CTXT, report([uuid], [kind], attempts=[attempt]))
     assert len(calls) == wakes
 
@@ -220,7 +220,7 @@ def test_two_results_of_one_instance_are_applied_in_order(cluster: SimulatedClus
     (uuid,) = uuid_list(1)
     cluster.build([uuid])
     cluster.work()
-    intake.record(cluster.conductors[0].parts, CTXT, report([uuid, uuid], ["active", "failed"]))
+    intake.record(cluster.conductors[0], CTXT, report([uuid, uuid], ["active", "failed"]))
     assert cluster.record(uuid).status == "ERROR"
     assert "ended it: why" in cluster.reason(uuid)
 
@@ -230,16 +230,14 @@ def test_leaked_guest_is_stopped(cluster: SimulatedCluster) -> None:
     cluster.build([uuid])
     cluster.delete([uuid])
     cluster.settle()
-    intake.record(
-        cluster.conductors[0].parts, CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6])
-    )
+    intake.record(cluster.conductors[0], CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6]))
     assert cluster.hosts.casts == [("terminate", "h3", (uuid,))]
     cluster.settle()
     assert cluster.statuses([uuid]) == ["DELETED"]
 
 
 def test_guest_without_a_record_keeps_running(cluster: SimulatedCluster) -> None:
-    intake.record(cluster.conductors[0].parts, CTXT, report(uuid_list(2), ["active", "gone"]))
+    intake.record(cluster.conductors[0], CTXT, report(uuid_list(2), ["active", "gone"]))
     assert cluster.hosts.casts == []
 
 
@@ -252,7 +250,7 @@ def test_report_fails_if_terminate_cannot_be_sent(cluster: SimulatedCluster) -> 
     cluster.delete([uuid])
     cluster.hosts.terminate_instances = away  # type: ignore[method-assign, assignment]
     with pytest.raises(messaging.MessageDeliveryFailure):
-        intake.record(cluster.conductors[0].parts, CTXT, report([uuid], ["active"]))
+        intake.record(cluster.conductors[0], CTXT, report([uuid], ["active"]))
 
 
 @pytest.mark.parametrize(
@@ -267,7 +265,7 @@ def test_report_fails_if_terminate_cannot_be_sent(cluster: SimulatedCluster) -> 
 )
 def test_malformed_report_is_refused(cluster: SimulatedCluster, bad: objects.BuildReport) -> None:
     with pytest.raises(errors.InvalidRequest):
-        intake.record(cluster.conductors[0].parts, CTXT, bad)
+        intake.record(cluster.conductors[0], CTXT, bad)
 
 
 def test_permanent_conflict_fails_the_report(cluster: SimulatedCluster) -> None:
@@ -285,5 +283,5 @@ def test_permanent_conflict_fails_the_report(cluster: SimulatedCluster) -> None:
 
     store.get = get_and_change  # type: ignore[method-assign]
     with pytest.raises(errors.Conflict):
-        intake.record(cluster.conductors[0].parts, CTXT, report([uuid], ["active"]))
+        intake.record(cluster.conductors[0], CTXT, report([uuid], ["active"]))
     assert len(rounds) == MAX_WRITE_ATTEMPTS

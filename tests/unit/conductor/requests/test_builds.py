@@ -12,7 +12,7 @@ from conductor.requests import builds
 from conductor.requests.builds import compute_request_key
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.simulated_cluster import uuid_list
 
 UUIDS = [f"00000000-0000-0000-0000-00000000000{number}" for number in range(2)]
@@ -25,7 +25,7 @@ def store():
 
 @pytest.fixture
 def build(store):
-    parts = make_parts(store)
+    parts = make_conductor(store)
     ctxt, spec = context.new("project", "user"), objects.RequestSpec.of(resources={"VCPU": 1})
     return lambda uuids, names=(), first_sent=None: builds.build(parts, ctxt, spec, uuids, names, first_sent=first_sent)
 
@@ -69,7 +69,7 @@ def test_unknown_request_that_is_older_than_the_horizon_is_refused(store, build)
 
 def test_request_whose_caller_ceases_to_wait_before_it_is_recorded_is_refused(store):
     """Given a call that was read in time, then waited for the store until its deadline had passed."""
-    parts = make_parts(store)
+    parts = make_conductor(store)
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     with pytest.raises(errors.DeadlinePassed, match="dropped; nothing was claimed"):
         builds.build(parts, context.new("project", deadline=time.time() - 1), spec, UUIDS)
@@ -90,7 +90,7 @@ def test_request_with_too_few_names_is_rejected_and_not_recorded(store, build):
 
 def test_request_beyond_the_quota_of_its_project_is_refused(store):
     limits = AdmissionLimits({"VCPU": 1})
-    parts = make_parts(store, limits=limits)
+    parts = make_conductor(store, limits=limits)
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     with pytest.raises(errors.QuotaExceeded, match="Project 'p' may use 1 VCPU"):
         builds.build(parts, context.new("p"), spec, UUIDS)
@@ -101,7 +101,7 @@ def test_request_beyond_the_quota_of_its_project_is_refused(store):
 
 
 def test_spec_that_is_too_large_is_refused(store):
-    parts = make_parts(store, limits=AdmissionLimits(max_spec_bytes=4096))
+    parts = make_conductor(store, limits=AdmissionLimits(max_spec_bytes=4096))
     small = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 1000})
     large = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 4000})
     builds.build(parts, context.new("p"), small, UUIDS[:1])
@@ -111,7 +111,7 @@ def test_spec_that_is_too_large_is_refused(store):
 
 
 def test_hints_of_a_client_of_one_project_name_its_instances_only(store: MemoryConductorStore) -> None:
-    parts = make_parts(store)
+    parts = make_conductor(store)
     own, other, new = uuid_list(3)
     for project, uuid in (("one", own), ("two", other)):
         builds.build(parts, context.new(project), objects.RequestSpec.of(resources={"VCPU": 1}), [uuid])
@@ -131,7 +131,7 @@ def test_hints_of_a_client_of_one_project_name_its_instances_only(store: MemoryC
 
 @pytest.mark.parametrize("project", ["\ud800", "a\nb", "p" * 256])
 def test_quota_of_a_text_that_no_project_has_is_refused(store, project):
-    parts = make_parts(store)
+    parts = make_conductor(store)
     with pytest.raises(errors.InvalidRequest, match="project must have at most 255 printable characters"):
         builds.quota(parts, project)
 

@@ -14,7 +14,7 @@ from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimResult
 from scheduler_svc.endpoints import encode
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.simulated_cluster import CTXT, SPEC, THREE, SimulatedCluster, uuid_list
 
 
@@ -252,7 +252,7 @@ def test_deleted_instances_are_listed_only_on_request(cluster: SimulatedCluster)
     cluster.settle()
     cluster.delete(uuids[:1])
     cluster.settle()
-    parts = cluster.conductors[0].parts
+    parts = cluster.conductors[0]
     left = instances.list_instances(parts.store, None, 10, deleted=False).instances
     assert [record.uuid for record in left] == uuids[1:]
     shown = instances.list_instances(parts.store, None, 10, deleted=True).instances
@@ -271,7 +271,7 @@ def test_deleted_instances_are_listed_only_on_request(cluster: SimulatedCluster)
 def test_client_of_a_project_deletes_its_instances_only(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(2)
     cluster.build(uuids)
-    parts = make_parts(cluster.store)
+    parts = make_conductor(cluster.store)
     with pytest.raises(errors.CallerRefused, match="belongs to another project"):
         requested_changes.apply(parts, uuids, delete, "delete_instances", "other")
     assert cluster.statuses(uuids) == ["SCHEDULING"] * 2
@@ -283,7 +283,7 @@ def test_deletion_with_one_instance_of_another_project_changes_nothing(cluster: 
     own, other = uuid_list(2)
     cluster.build([own])
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
-    parts = make_parts(cluster.store)
+    parts = make_conductor(cluster.store)
     builds.build(parts, context.new("other"), spec, [other])
     with pytest.raises(errors.CallerRefused, match=other):
         requested_changes.apply(parts, [own, other], delete, "delete_instances", CTXT.project_id)

@@ -15,8 +15,8 @@ from conductor.store.migrations import MigrationRecord
 from conductor.store.records import SagaStep
 from rpcapi import errors
 from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.ledger import PARTITION
-from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import (
     CTXT,
     THREE,
@@ -67,7 +67,7 @@ def migration(cluster: SimulatedCluster, uuid: str = MOVE) -> MigrationRecord:
 
 def shown(cluster: SimulatedCluster) -> list[str]:
     """Return the statuses that users see."""
-    return [instance.status for instance in get_instances(make_parts(cluster.store), UUIDS).instances]
+    return [instance.status for instance in get_instances(make_conductor(cluster.store), UUIDS).instances]
 
 
 def put(cluster: SimulatedCluster, uuid: str, **values: object) -> None:
@@ -253,7 +253,7 @@ def test_late_report_of_the_fenced_host_changes_nothing(fenced: SimulatedCluster
     before = fenced.store.get(UUIDS)
     for outcome in ("active", "stopped", "gone"):
         report = fenced.hosts.make_report("h1", (FIRST, 1), outcome)
-        intake.record(fenced.conductors[0].parts, CTXT, report)
+        intake.record(fenced.conductors[0], CTXT, report)
     assert fenced.store.get(UUIDS) == before
 
 
@@ -399,7 +399,7 @@ def test_targets_that_are_refused(fenced: SimulatedCluster, target: str, error: 
 def test_malformed_calls_are_refused(
     fenced: SimulatedCluster, uuids: Any, migrations: Any, error: type[Exception], match: str
 ) -> None:
-    parts = fenced.conductors[0].parts
+    parts = fenced.conductors[0]
     assert_refused(fenced, error, match, lambda: evacuate(parts, CTXT, uuids, migrations))
 
 
@@ -408,7 +408,7 @@ def test_uuid_of_an_earlier_migration_is_refused(fenced: SimulatedCluster) -> No
     fenced.settle()
     fenced.lose_host("h2")
     fenced.compare()
-    parts = fenced.conductors[0].parts
+    parts = fenced.conductors[0]
     match = f"migration {MOVE} is an earlier migration of it"
     assert_refused(fenced, errors.InstanceConflict, match, lambda: evacuate(parts, CTXT, [SECOND], [MOVE]))
 

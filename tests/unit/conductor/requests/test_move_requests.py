@@ -48,7 +48,7 @@ def test_invalid_migrations_are_refused_and_nothing_is_changed(
     before = cluster.store.get(UUIDS)
     ids = values.get("migrations", [migration_of(UUIDS[0])])
     with pytest.raises(error, match=match):
-        moves.migrate(cluster.conductors[0].parts, CTXT, UUIDS[:1], ids, values.get("host"))
+        moves.migrate(cluster.conductors[0], CTXT, UUIDS[:1], ids, values.get("host"))
     assert cluster.store.get(UUIDS) == before
 
 
@@ -56,7 +56,7 @@ def test_target_that_no_scheduler_checks_is_refused_and_nothing_is_changed(clust
     cluster.scheduler.unanswered = messaging.MessagingTimeout("no answer")
     before = cluster.store.get(UUIDS)
     with pytest.raises(errors.Unavailable, match="The scheduler cannot be reached"):
-        moves.migrate(cluster.conductors[0].parts, CTXT, UUIDS[:1], [migration_of(UUIDS[0])], "h3")
+        moves.migrate(cluster.conductors[0], CTXT, UUIDS[:1], [migration_of(UUIDS[0])], "h3")
     assert cluster.store.get(UUIDS) == before
 
 
@@ -92,7 +92,7 @@ def test_repeated_request_is_the_same_move(cluster: SimulatedCluster) -> None:
 
 def test_ends_of_moves_are_accepted_once_and_only_of_finished_ones(cluster: SimulatedCluster) -> None:
     def end(change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None], migration: str) -> None:
-        apply_to_migrations(cluster.conductors[0].parts, [migration], change, "end")
+        apply_to_migrations(cluster.conductors[0], [migration], change, "end")
 
     first, second = (migration_of(uuid) for uuid in UUIDS)
     with pytest.raises(errors.UnknownMigration):

@@ -14,8 +14,8 @@ from conductor.reports import intake
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.ledger import PARTITION
-from tests.support.conductor.parts import make_parts
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
 from tests.unit.conductor.moving_servers import HOUR_MS, NODES, UUIDS, make_cluster
 
@@ -65,7 +65,7 @@ def test_reverted_instances_run_on_their_sources_again(is_duplicated: bool) -> N
 @pytest.mark.parametrize("end", ["confirm", "revert"])
 def test_shown_host_is_the_one_where_the_server_runs(cluster: SimulatedCluster, end: str) -> None:
     def check_shown_host() -> None:
-        (instance,) = get_instances(make_parts(cluster.store), UUIDS[:1]).instances
+        (instance,) = get_instances(make_conductor(cluster.store), UUIDS[:1]).instances
         running = {cluster.hosts.guests[ref] for ref in cluster.hosts.running_guests_of(UUIDS[0])}
         assert running <= {instance.host}
         shown.append(instance.host)
@@ -417,7 +417,7 @@ def test_deletion_ends_an_alternate_that_the_store_forgot(cluster: SimulatedClus
         outcomes=["refused"],
         reasons=["it refused"],
     )
-    intake.record(cluster.conductors[0].parts, CTXT, report)
+    intake.record(cluster.conductors[0], CTXT, report)
     cluster.delete([uuid])
     cluster.settle()
     # Then nothing of it is left

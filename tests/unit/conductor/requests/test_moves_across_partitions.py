@@ -336,7 +336,7 @@ def test_forgotten_alternate_in_another_partition_keeps_the_server() -> None:
     report = objects.BuildReport.of(
         host=names.host_of(refusing_host), uuids=UUIDS[:1], attempts=[2], outcomes=["refused"], reasons=["full"]
     )
-    intake.record(cluster.conductors[0].parts, CTXT, report)
+    intake.record(cluster.conductors[0], CTXT, report)
     cluster.settle()
     # Then it waits for confirm or revert on the alternate, and returns if asked again
     assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE", "ACTIVE"]
@@ -352,7 +352,7 @@ def test_source_reports_a_forgotten_second_move() -> None:
     cluster = make_cluster()
     report = forget_second_move(cluster)
     for _ in range(2):
-        intake.record(cluster.conductors[0].parts, CTXT, report)
+        intake.record(cluster.conductors[0], CTXT, report)
         cluster.settle()
     assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE"] * 2
     assert [cluster.migration(uuid).uuid for uuid in UUIDS] == report.migrations
@@ -366,7 +366,7 @@ def test_deletion_ends_the_source_of_a_forgotten_second_move() -> None:
     cluster = make_cluster()
     report = forget_second_move(cluster)
     cluster.delete(UUIDS)
-    intake.record(cluster.conductors[0].parts, CTXT, report)
+    intake.record(cluster.conductors[0], CTXT, report)
     cluster.settle()
     assert cluster.statuses(UUIDS) == ["DELETED"] * 2
     cluster.check(UUIDS)

@@ -8,7 +8,7 @@ from conductor.requests.requested_changes import apply
 from conductor.store.records import SagaStep
 from rpcapi import errors
 from rpcapi.resources.statuses import InstanceStatus
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
@@ -67,7 +67,7 @@ def test_other_statuses_are_refused_and_nothing_is_changed(cluster: SimulatedClu
             continue
         # When both are requested, then neither is changed
         with pytest.raises(errors.InstanceConflict, match=f"it is {status}; it must be") as refusal:
-            apply(make_parts(cluster.store), UUIDS, request, "power")
+            apply(make_conductor(cluster.store), UUIDS, request, "power")
         assert refusal.value.kwargs["uuid"] == UUIDS[1]
         assert cluster.store.get(UUIDS) == before
 

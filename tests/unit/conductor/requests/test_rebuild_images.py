@@ -107,7 +107,7 @@ def test_image_that_needs_another_claim_is_refused(
     assert not cluster.store.write_without_lease([changed], wake=False).stale
     cluster.rebuild([FIRST], image)
     with pytest.raises(errors.InvalidSpec, match=f"the image changes {field} of instance"):
-        specs_with_image(cluster.conductors[0].parts, CTXT, [cluster.record(FIRST)], {"id": "i3"})
+        specs_with_image(cluster.conductors[0], CTXT, [cluster.record(FIRST)], {"id": "i3"})
 
 
 def test_server_that_boots_from_a_volume_gets_no_disk_format(cluster: SimulatedCluster) -> None:

@@ -61,7 +61,7 @@ def _build_what_fits_nowhere(cluster: SimulatedCluster, uuids: list[str]) -> Non
 
 def _live_migrate(number: int) -> Operation:
     def request(cluster: SimulatedCluster, uuids: list[str]) -> None:
-        moves.live_migrate(cluster.conductors[0].parts, CTXT, uuids, [migration_of(uuid, number) for uuid in uuids])
+        moves.live_migrate(cluster.conductors[0], CTXT, uuids, [migration_of(uuid, number) for uuid in uuids])
 
     return request
 
@@ -107,7 +107,7 @@ class Case(NamedTuple):
 def _again(method: str, *args: Any) -> Operation:
     def request(cluster: SimulatedCluster, uuids: list[str]) -> None:
         migrations = [migration_of(uuid, NUMBER) for uuid in uuids]
-        getattr(moves, method)(cluster.conductors[0].parts, CTXT, uuids, migrations, *args)
+        getattr(moves, method)(cluster.conductors[0], CTXT, uuids, migrations, *args)
 
     return request
 
@@ -116,7 +116,7 @@ def _end(change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | No
     """Return the end of the last migrations, or of ones that never were."""
 
     def request(cluster: SimulatedCluster, uuids: list[str]) -> None:
-        apply_to_migrations(cluster.conductors[0].parts, [migration_of(uuid) for uuid in uuids], change, "end")
+        apply_to_migrations(cluster.conductors[0], [migration_of(uuid) for uuid in uuids], change, "end")
 
     return request
 

@@ -12,7 +12,7 @@ from conductor.store.interface import ProjectLimits
 from conductor.store.records import InstanceRecord, WriteResult
 from rpcapi import errors
 from rpcapi.resources.statuses import InstanceStatus
-from tests.support.conductor.parts import make_parts
+from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
@@ -50,7 +50,7 @@ def cluster() -> SimulatedCluster:
 
 def test_only_the_record_that_another_changed_is_written_again(cluster: SimulatedCluster) -> None:
     store = ContestedStore(cluster, UUIDS[1], 2)
-    apply(make_parts(store), UUIDS, stop, "stop_instances")
+    apply(make_conductor(store), UUIDS, stop, "stop_instances")
     assert store.writes == [UUIDS, UUIDS[1:], UUIDS[1:]]
     assert {record.status for record in cluster.store.get(UUIDS).values()} == {InstanceStatus.STOPPING}
 
@@ -58,4 +58,4 @@ def test_only_the_record_that_another_changed_is_written_again(cluster: Simulate
 def test_call_fails_when_a_record_changes_all_the_time(cluster: SimulatedCluster) -> None:
     store = ContestedStore(cluster, UUIDS[1], MAX_WRITE_ATTEMPTS)
     with pytest.raises(errors.Conflict, match=UUIDS[1]):
-        apply(make_parts(store), UUIDS, stop, "stop_instances")
+        apply(make_conductor(store), UUIDS, stop, "stop_instances")

@@ -150,7 +150,7 @@ def live_migrate(cluster: SimulatedCluster) -> None:
         raise errors.NotReady(what="The agent", why="it copies nothing in this test")
 
     cluster.hosts.check_migrations = check_migrations  # type: ignore[attr-defined]  # the selection comes before
-    moves.live_migrate(cluster.conductors[0].parts, CTXT, [SERVER], [migration_of(SERVER)])
+    moves.live_migrate(cluster.conductors[0], CTXT, [SERVER], [migration_of(SERVER)])
 
 
 def evacuate(cluster: SimulatedCluster) -> None:

@@ -324,7 +324,7 @@ def test_late_report_of_the_former_attempt_changes_nothing(offloaded: SimulatedC
     before = offloaded.store.get(UUIDS)
     for outcome in ("active", "stopped", "gone"):
         report = offloaded.hosts.make_report("h1", (UUIDS[0], 1), outcome)
-        intake.record(offloaded.conductors[0].parts, CTXT, report)
+        intake.record(offloaded.conductors[0], CTXT, report)
     assert offloaded.store.get(UUIDS) == before
 
 
@@ -386,7 +386,7 @@ def test_host_of_choice_for_one_that_is_on_a_host_or_by_a_client_is_refused() ->
     with pytest.raises(errors.InstanceConflict, match="it is SHELVED; it must be SHELVED_OFFLOADED"):
         cluster.unshelve(UUIDS, "h3")
     with pytest.raises(errors.CallerRefused, match="it names a host"):
-        unshelve_instances(cluster.conductors[0].parts, CTXT, UUIDS, "h3", project="project")
+        unshelve_instances(cluster.conductors[0], CTXT, UUIDS, "h3", project="project")
     assert cluster.store.get(UUIDS) == before
 
 

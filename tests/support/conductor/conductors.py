@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a conductor without a saga, for tests of single calls."""
+"""A conductor without a saga, for tests of single calls."""
 
 from collections.abc import Callable
 from typing import Any
 
 from conductor.admission import AdmissionLimits
-from conductor.parts import ConductorParts
+from conductor.collaborators import Conductor
 from conductor.store.bounds import record_bounds
 from rpcapi.bounds import StoreBounds
 
 
-def make_parts(
+def make_conductor(
     store: Any,
     clients: Any = None,
     *,
@@ -18,7 +18,7 @@ def make_parts(
     max_instances: int = 10,
     bounds: StoreBounds | None = None,
     limits: AdmissionLimits | None = None,
-) -> ConductorParts:
-    """Return parts with this store and these clients; without limits of projects by default."""
+) -> Conductor:
+    """Return a conductor with this store and these clients; without limits of projects by default."""
     bounds = bounds or record_bounds({})
-    return ConductorParts(store, clients, bounds, wake, max_instances, limits or AdmissionLimits())
+    return Conductor(store, clients, bounds, wake, max_instances, limits or AdmissionLimits())

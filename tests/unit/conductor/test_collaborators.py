@@ -6,7 +6,7 @@ import functools
 import oslo_messaging as messaging
 import pytest
 
-from conductor.parts import ServiceClients, summarize_error
+from conductor.collaborators import ServiceClients, summarize_error
 from rpcapi import errors
 
 

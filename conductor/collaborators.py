@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a conductor: store, clients of other services, and limits of calls."""
+"""Collaborators of the conductor's calls: store, clients of other services, and limits."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -82,8 +82,8 @@ class ServiceClients:
 
 
 @dataclass
-class ConductorParts:
-    """Store and its bounds, clients of other services, and limits of calls.
+class Conductor:
+    """Store, clients and limits that the calls and loops of a conductor share.
 
     Attributes:
         wake: Tells the pump that the saga has work.
