@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler_svc.notifications.changes import LEASE_KEY, LEASE_NAMESPACE
 from conductor.store.records import LeaseLost, SagaStep
 from rpcapi.resources.statuses import InstanceStatus
+from scheduler_svc.notifications.changes import LEASE_KEY, LEASE_NAMESPACE
 from scheduler_svc.store.lease import DocumentLease
 from tests.support.conductor.bench import StoreWithClock, memory_bench, redis_bench, request, take_lease
 from tests.support.store.backends import memory_partition, redis_partition

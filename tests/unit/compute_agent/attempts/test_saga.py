@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rpcapi.objects.guest import STOP
 
 from compute_agent.attempts.saga import REMIND_ALL_MS, REMIND_MS
+from rpcapi.objects.guest import STOP
 from rpcapi.resources.claims import MAX_INSTANCES, ClaimRole
 from tests.support.agent.rig import AgentRig, ScriptedProfile
 
