@@ -15,13 +15,13 @@ from oslo_config import cfg
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.mariadb import MariadbServer
 from devstack.servers.ports import LOOPBACK, free_port
-from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 from rpcapi.access.broker_users import SERVICE_USERS, VHOST
 from rpcapi.access.broker_users import agent as agent_of
 from tests.support import seed, stride
+from tests.support.private_servers.postgresql import PostgresqlServer
 from tests.support.run_folders import claim_folder, release_folder, sweep
 from tests.support.run_order import SharingScheduler, first_worker_alone, spread
 from tests.support.servers import AGENT_HOSTS, missing, running, running_redis

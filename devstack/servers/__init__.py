@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private servers in a run folder (Redis, RabbitMQ, PostgreSQL, ...), for development clusters and tests."""
+"""Private servers in a run folder (Redis, RabbitMQ, MariaDB), for development clusters and tests."""

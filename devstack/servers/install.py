@@ -11,12 +11,9 @@ from pathlib import Path
 
 from devstack.servers.errors import BinaryMissing, ServerError
 from devstack.servers.mariadb import mariadb_binary
-from devstack.servers.memcached import memcached_binary
-from devstack.servers.postgresql import postgresql_programs
 from devstack.servers.rabbitmq_binary import rabbit_programs
 from devstack.servers.redis_binary import Flavour, redis_binary
 from devstack.servers.server import SYSTEM_PATH
-from devstack.servers.zookeeper import zookeeper_classes
 
 APT = ["apt-get", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0", "-q"]
 APT_SECONDS = 900
@@ -31,6 +28,10 @@ def _on_path(program: str) -> Callable[[], bool]:
     return lambda: shutil.which(program, path=SYSTEM_PATH) is not None
 
 
+def _matches(folder: str, pattern: str) -> Callable[[], bool]:
+    return lambda: any(Path(folder).glob(pattern))
+
+
 def _runs(find_program: Callable[[], object]) -> bool:
     try:
         find_program()
@@ -43,10 +44,10 @@ def _runs(find_program: Callable[[], object]) -> bool:
 PRESENCE_CHECKS: Mapping[str, Callable[[], bool]] = {
     "rabbitmq-server": lambda: _runs(rabbit_programs),
     "redis-server": lambda: _runs(lambda: redis_binary(Flavour.SYSTEM)),
-    "postgresql": lambda: _runs(postgresql_programs),
+    "postgresql": _matches("/usr/lib/postgresql", "*/bin/postgres"),
     "mariadb-server-core": lambda: _runs(mariadb_binary),
-    "memcached": lambda: _runs(memcached_binary),
-    "zookeeper": lambda: _runs(zookeeper_classes),
+    "memcached": _on_path("memcached"),
+    "zookeeper": _matches("/usr/share/java", "zookeeper.jar"),
     "prometheus": _on_path("promtool"),
     "systemd-container": _on_path("systemd-nspawn"),
     "debootstrap": _on_path("debootstrap"),

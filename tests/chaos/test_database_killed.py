@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from devstack.servers.errors import BinaryMissing
-from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.sql import SqlStore
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
+from tests.support.private_servers.postgresql import PostgresqlServer
 from tests.support.run_folders import claim_folder, release_folder
 from tests.support.servers import missing
 from tests.support.store.databases import sql_partition

@@ -11,10 +11,10 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
 
-from devstack.servers.postgresql import DATABASE, USER, PostgresqlServer
 from rpcapi import errors
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from tests.chaos.test_database_killed import HOSTS, RECOVERY_SECONDS, make_postgresql, opened, serves, started
+from tests.support.private_servers.postgresql import DATABASE, USER, PostgresqlServer
 from tests.support.store.store_partition import StorePartition, poll
 
 __all__ = ["make_postgresql"]

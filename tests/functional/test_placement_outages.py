@@ -14,13 +14,13 @@ from oslo_config import cfg
 
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import free_port
-from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
 from rpcapi.daemon import options
 from scheduler_svc.composition import placement_service
 from scheduler_svc.composition.placement_service import PlacementService
 from scheduler_svc.conf import placement_service as placement_conf
 from tests.support.clusters.waiting import wait_until
+from tests.support.private_servers.postgresql import PostgresqlServer
 from tests.support.servers import missing
 
 Server = RedisServer | PostgresqlServer

@@ -12,11 +12,11 @@ import pytest
 
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import free_port
-from devstack.servers.zookeeper import ZooKeeperServer
 from rpcapi import errors
 from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 from scheduler_svc.replication.service_group import ServiceGroupWatcher
 from scheduler_svc.store.memory import MemoryStore
+from tests.support.private_servers.zookeeper import ZooKeeperServer
 from tests.support.run_folders import claim_folder, release_folder
 from tests.support.scheduler.hosts import join, node
 from tests.support.servers import missing

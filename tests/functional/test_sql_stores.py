@@ -8,8 +8,8 @@ import pytest
 
 from devstack import exercise, workload
 from devstack.cluster_size import ClusterSize
-from devstack.servers.postgresql import PostgresqlServer
 from tests.support.clusters import clusters, truth
+from tests.support.private_servers.postgresql import PostgresqlServer
 
 TINY = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 SHAPE = ClusterSize(computes=1, nodes_per_host=2, schedulers=2)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
+from tests.support.private_servers.postgresql import PostgresqlServer
 from tests.support.simulation.claims_machine import ClaimsMachine
 from tests.support.simulation.machines import bind, run_machine
 from tests.support.store.backends import memory_partition, redis_partition

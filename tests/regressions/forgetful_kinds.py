@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from devstack.servers.errors import BinaryMissing
-from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import redis_binary
 from tests.regressions.forgetful_redis import FailedOverRedis, OneRedis
 from tests.regressions.forgetful_stores import ForgetfulStores, MemoryStores, PostgresqlPair, SqliteFile
 from tests.support.clusters.setups import STEADY_MS, Kind, running_setup
+from tests.support.private_servers.postgresql import PostgresqlServer
 from tests.support.run_folders import claim_folder, release_folder
 from tests.support.servers import missing
 

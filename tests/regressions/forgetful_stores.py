@@ -13,9 +13,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from conductor.store.interface import ConductorStore
-from devstack.servers.postgresql import DATABASE, USER, PostgresqlServer
 from scheduler_svc.store.aggregates import NAMESPACE
 from tests.support.conductor.bench import memory_bench
+from tests.support.private_servers.postgresql import DATABASE, USER, PostgresqlServer
 from tests.support.store.backends import memory_partition
 from tests.support.store.databases import sql_partition
 from tests.support.store.store_partition import StorePartition

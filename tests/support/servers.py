@@ -12,10 +12,10 @@ import pytest
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.mariadb import MariadbServer
 from devstack.servers.ports import free_port
-from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import redis_binary
+from tests.support.private_servers.postgresql import PostgresqlServer
 from tests.support.run_folders import claim_folder, release_folder
 from tests.support.time_limits import pytest_timeout_cancel_timer, pytest_timeout_set_timer  # noqa: F401  # hooks
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from devstack.servers.errors import BinaryMissing
-from devstack.servers.memcached import MemcachedServer
 from scheduler_svc.store.factory import attach_state_store
 from scheduler_svc.store.memory import MemoryStore
+from tests.support.private_servers.memcached import MemcachedServer
 from tests.support.run_folders import claim_folder, release_folder
 from tests.support.servers import missing
 from tests.support.store.fixtures import make_partition, partition, sqlite_url

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from devstack.servers.errors import BinaryMissing
-from devstack.servers.memcached import MemcachedServer
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
@@ -28,6 +27,7 @@ from tests.contract.store.test_namespaces import (  # noqa: F401 - collected by 
     test_update_with_an_old_version_is_a_conflict,
     test_values_equal_only_in_python_are_a_change,
 )
+from tests.support.private_servers.memcached import MemcachedServer
 from tests.support.servers import missing
 from tests.support.store.backends import memory_partition
 from tests.support.store.store_partition import ROOMY, StorePartition, node_stats, poll

@@ -3,10 +3,10 @@
 
 import pytest
 
-from devstack.servers.memcached import MemcachedServer
 from rpcapi import errors
 from scheduler_svc.store.factory import attach_state_store, open_store
 from scheduler_svc.store.memory import MemoryStore
+from tests.support.private_servers.memcached import MemcachedServer
 
 
 def test_unsupported_store_url_is_rejected() -> None:

@@ -15,8 +15,6 @@ from sqlalchemy.pool import NullPool
 
 from devstack.servers.mariadb import DATABASE, MariadbServer
 from devstack.servers.ports import LOOPBACK, free_port
-from devstack.servers.postgresql import DATABASE as POSTGRESQL_DATABASE
-from devstack.servers.postgresql import USER, PostgresqlServer
 from rpcapi import errors
 from scheduler_svc.cmd.placement_import import main as run
 from scheduler_svc.databases import DRIVERS
@@ -26,6 +24,8 @@ from scheduler_svc.store.sql.store import SqlStore
 from tests.support import documentation
 from tests.support.certificates import SERVER_NAME, write_certificates
 from tests.support.placement.placement_database import small_cloud
+from tests.support.private_servers.postgresql import DATABASE as POSTGRESQL_DATABASE
+from tests.support.private_servers.postgresql import USER, PostgresqlServer
 from tests.support.scheduler.placement import NAMESPACES, PlacementApi
 from tests.support.servers import running
 

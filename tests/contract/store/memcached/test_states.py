@@ -6,10 +6,10 @@ import uuid
 
 import pytest
 
-from devstack.servers.memcached import MemcachedServer
 from rpcapi import errors
 from scheduler_svc.store.memcached import MemcachedStates
 from scheduler_svc.store.memory import MemoryStore
+from tests.support.private_servers.memcached import MemcachedServer
 
 
 def test_document_update_requires_the_read_version(composite_store: MemoryStore) -> None:

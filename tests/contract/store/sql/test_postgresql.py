@@ -10,9 +10,9 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
 from scheduler_svc.store.sql import postgresql, timeouts
+from tests.support.private_servers.postgresql import PostgresqlServer
 from tests.support.store.databases import engine, sql_partition
 
 

@@ -109,10 +109,10 @@ class PostgresqlServer(PrivateServer):
 
     def _answers(self) -> bool:
         command = [str(postgresql_programs() / "pg_isready"), "-q", *self._address(), "-d", "postgres"]
-        return subprocess.run(command, check=False, timeout=START_SECONDS).returncode == 0  # noqa: S603 - a fixed command
+        return subprocess.run(command, check=False, timeout=START_SECONDS).returncode == 0
 
     def _run(self, command: Sequence[str]) -> None:
-        completed = subprocess.run(  # noqa: S603 - a fixed command
+        completed = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=INIT_SECONDS, cwd=self.folder
         )
         if completed.returncode:

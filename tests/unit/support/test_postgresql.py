@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from devstack.servers import postgresql
 from devstack.servers.errors import BinaryMissing
-from devstack.servers.postgresql import PostgresqlServer
+from tests.support.private_servers import postgresql
+from tests.support.private_servers.postgresql import PostgresqlServer
 
 
 def test_newest_version_is_used_by_number(monkeypatch, tmp_path):

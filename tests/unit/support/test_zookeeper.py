@@ -3,9 +3,9 @@
 
 import pytest
 
-from devstack.servers import zookeeper
 from devstack.servers.errors import BinaryMissing
-from devstack.servers.zookeeper import ZooKeeperServer
+from tests.support.private_servers import zookeeper
+from tests.support.private_servers.zookeeper import ZooKeeperServer
 
 
 def test_server_listens_on_loopback_only(tmp_path):

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from devstack.servers import memcached
 from devstack.servers.errors import BinaryMissing
+from tests.support.private_servers import memcached
 
 
 def test_missing_program_says_how_to_install_it(monkeypatch):
