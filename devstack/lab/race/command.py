@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from devstack.lab import hosts, partitions, private_servers
 from devstack.lab.benchmark import Benchmark, host_count, option, share
 from devstack.lab.hosts import ServerRequest
-from devstack.lab.race import groups, worker
+from devstack.lab.race import worker
 from devstack.lab.race.regret import JudgedClaim, entries, judged_claims, regret
 from devstack.lab.rows import ResultRow
 from rpcapi.cli.command import CommandFailed
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
-from scheduler_svc.store import paging
 from scheduler_svc.store.records import Verification
 
 FIRST_BUDGET = 0.98
@@ -34,8 +33,6 @@ class RaceRun:
     seconds: float
     claims: Sequence[JudgedClaim]
     verification: Verification
-    groups: int
-    violations: int  # groups whose policy does not hold
 
     @property
     def per_second(self) -> float:
@@ -54,7 +51,6 @@ class RaceBenchmark(Benchmark):
         option("--fill", "Share of the scarcest resource class to request", share, 0.95, metavar="SHARE"),
         option("--subset", "Each worker, but for the single one, draws from the N best hosts", default=1),
         option("--callers", "Threads that ask each worker, but for the single one, at the same time", default=1),
-        option("--groups", "Share of servers in affinity and anti-affinity groups of four", share, metavar="SHARE"),
     )
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
@@ -62,7 +58,6 @@ class RaceBenchmark(Benchmark):
         servers = fill(nodes, args.fill)
         if not servers:
             raise CommandFailed(f"A share of {args.fill} of {args.hosts} hosts is less than one server: ask for more")
-        servers = groups.with_groups(servers, args.groups or 0.0)
         with private_servers.running_redis("everysec") as server:
             single_run = _run(worker.RaceSettings(server.url(), 1), "alone", nodes, servers)
             settings = worker.RaceSettings(server.url(), args.workers, args.subset, args.callers)
@@ -91,8 +86,7 @@ def _run(
         before = store.snapshot()
         tally, seconds = worker.run(settings, partition, servers)
         claims = list(judged_claims(before, entries(store, before.position), max(1, tally.placements // JUDGED_CLAIMS)))
-        members = groups.members_by_host(paging.entries(lambda marker: store.claims(marker=marker)))
-        return RaceRun(tally, seconds, claims, store.verify(), len(members), groups.count_violations(members))
+        return RaceRun(tally, seconds, claims, store.verify())
 
 
 def _rows(race_run: RaceRun, single_run: RaceRun, callers: int) -> Iterator[ResultRow]:
@@ -109,11 +103,6 @@ def _rows(race_run: RaceRun, single_run: RaceRun, callers: int) -> Iterator[Resu
         tally.refusals - single_tally.refusals,
         0,
         figures={"refused": tally.refusals, "alone_refused": single_tally.refusals},
-    )
-    yield ResultRow(
-        "members of affinity groups refused beyond those of a single worker",
-        tally.affinity_refusals - single_tally.affinity_refusals,
-        figures={"refused": tally.affinity_refusals, "alone_refused": single_tally.affinity_refusals},
     )
     yield ResultRow(
         "first choice won",
@@ -152,12 +141,6 @@ def _rows(race_run: RaceRun, single_run: RaceRun, callers: int) -> Iterator[Resu
         len(verification.excess) + len(verification.problems),
         0,
         figures={"claims": sum(verification.claims.values()), "alone_overcommit": len(single_run.verification.excess)},
-    )
-    yield ResultRow(
-        "server groups whose policy does not hold",
-        race_run.violations,
-        0,
-        figures={"groups": race_run.groups, "alone": single_run.violations},
     )
     lost_candidates = {verdict.value: tally.verdicts[verdict] for verdict in Verdict if verdict not in worker.WON}
     fits, passed = tally.verdicts[Verdict.FITS], tally.verdicts[Verdict.PASSED]

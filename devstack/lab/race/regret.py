@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from devstack.lab import default_driver
-from devstack.lab.race.groups import is_member
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
 from scheduler_svc.core.request import SchedulingRequest
@@ -40,7 +39,7 @@ def entries(store: LogStore, position: int) -> Iterator[LogEntry]:
 
 
 def judged_claims(before: Snapshot, log: Iterable[LogEntry], every: int) -> Iterator[JudgedClaim]:
-    """Judge one in ``every`` claims; skip group members, whose allowed hosts the log does not show."""
+    """Judge one in ``every`` claims."""
     table = HostTable.from_snapshot(before, reads=default_driver.default().reads)
     filters, weighted = default_driver.filters(), default_driver.weighted()
     used = {name: dict(amounts) for name, amounts in before.used.items()}
@@ -48,9 +47,8 @@ def judged_claims(before: Snapshot, log: Iterable[LogEntry], every: int) -> Iter
         if entry.kind != "used" or len(entry.payload) != 1:
             raise LookupError(f"The log holds an entry of kind {entry.kind} that is no single claim: {entry}")
         ((name, sums),) = entry.payload.items()
-        amounts = _increase(used.get(name, {}), sums)
-        if number % every == 0 and not is_member(amounts):
-            yield judge(table, filters, weighted, name, amounts)
+        if number % every == 0:
+            yield judge(table, filters, weighted, name, _increase(used.get(name, {}), sums))
         used[name] = sums
         table.apply(entry)
 

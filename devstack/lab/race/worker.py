@@ -35,15 +35,13 @@ class RaceTally:
 
     ``scripts`` had a candidate to try. ``first_choices`` lost no candidate to others; ``very_first_choices`` claimed
     the first candidate, without passing over near hosts that had changed. ``behind`` sums the log entries that the
-    deciding tables lacked. ``rounds`` are packets of ``calls``. ``refusals`` exclude members of affinity groups, whose
-    fit depends on the first member's host.
+    deciding tables lacked. ``rounds`` are packets of ``calls``.
     """
 
     rounds: int = 0
     calls: int = 0
     placements: int = 0
     refusals: int = 0
-    affinity_refusals: int = 0
     scripts: int = 0
     first_choices: int = 0
     very_first_choices: int = 0
@@ -128,8 +126,6 @@ def _work(settings: RaceSettings, partition: str, pipe: PipeEnd, index: int) -> 
             for server, is_placed in zip(servers, outcomes, strict=True):
                 if is_placed:
                     tally.placements += 1
-                elif server.request.is_affinity:
-                    tally.affinity_refusals += 1
                 else:
                     tally.refusals += 1
     pipe.send(tally)
