@@ -145,7 +145,12 @@ def test_page_lists_every_metric_that_daemons_export(server: Prometheus) -> None
 
 @pytest.mark.parametrize(
     ("title", "expr"),
-    [(panel.title, query.expr) for panels in dashboard.ROWS.values() for panel in panels for query in panel.queries],
+    [
+        (item["title"], query["expr"])
+        for panels in dashboard.ROWS.values()
+        for item in panels
+        for query in item["targets"]
+    ],
 )
 def test_queries_of_the_dashboard_have_series(server: Prometheus, title: str, expr: str) -> None:
     series = server.query(expr.replace("$__rate_interval", RATE_INTERVAL))

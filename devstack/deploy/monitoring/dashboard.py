@@ -3,234 +3,166 @@
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 PATH = Path(__file__).with_name("dashboard.json")
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH, HEIGHT, COLUMNS = 8, 7, 3
 
-
-class Query(NamedTuple):
-    expr: str
-    legend: str = ""
+Graph = dict[str, Any]
 
 
-class Panel(NamedTuple):
-    """Graph of the dashboard; ``unit`` is a Grafana unit id."""
+def _graph(title: str, unit: str, *queries: Graph, stacked: bool = False) -> Graph:
+    """Return a panel without its position; ``unit`` is a Grafana unit id."""
+    custom = {"fillOpacity": 10, "stacking": {"mode": "normal" if stacked else "none", "group": "A"}}
+    return {
+        "type": "timeseries",
+        "title": title,
+        "datasource": DATASOURCE,
+        "gridPos": {},
+        "fieldConfig": {"defaults": {"unit": unit, "min": 0, "custom": custom}, "overrides": []},
+        "options": {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}},
+        "targets": [{"refId": chr(ord("A") + number), **query} for number, query in enumerate(queries)],
+    }
 
-    title: str
-    unit: str
-    queries: tuple[Query, ...]
-    stacked: bool = False
+
+def _query(expr: str, legend: str = "") -> Graph:
+    return {"expr": expr, "legendFormat": legend, "datasource": DATASOURCE}
 
 
-def _grouped(aggregation: str, expr: str, *labels: str) -> Query:
-    return Query(f"{aggregation} by ({', '.join(labels)}) ({expr})", " ".join(f"{{{{{label}}}}}" for label in labels))
+def _grouped(aggregation: str, expr: str, *labels: str) -> Graph:
+    return _query(f"{aggregation} by ({', '.join(labels)}) ({expr})", " ".join(f"{{{{{label}}}}}" for label in labels))
 
 
-def _rates(counter: str, *labels: str) -> Query:
+def _rates(counter: str, *labels: str) -> Graph:
     return _grouped("sum", f"rate({counter}[$__rate_interval])", *labels)
 
 
-def _quantiles(histogram: str, label: str = "") -> tuple[Query, ...]:
+def _quantiles(histogram: str, label: str = "") -> list[Graph]:
     by, of = (f", {label}", f" {{{{{label}}}}}") if label else ("", "")
-    return tuple(
-        Query(
+    return [
+        _query(
             f"histogram_quantile({share}, sum by (le{by}) (rate({histogram}_bucket[$__rate_interval])))",
             f"p{round(100 * share)}{of}",
         )
         for share in (0.5, 0.99)
-    )
+    ]
 
 
-ROWS: dict[str, tuple[Panel, ...]] = {
-    "Placement of servers": (
-        Panel(
+ROWS: dict[str, list[Graph]] = {
+    "Placement of servers": [
+        _graph(
             "Servers placed",
             "ops",
-            (Query("sum(rate(gantt_scheduler_instances_placed_total[$__rate_interval]))", "placed"),),
+            _query("sum(rate(gantt_scheduler_instances_placed_total[$__rate_interval]))", "placed"),
         ),
-        Panel(
-            "Calls by result",
-            "ops",
-            (_rates("gantt_scheduler_calls_total", "code"),),
-            stacked=True,
-        ),
-        Panel(
+        _graph("Calls by result", "ops", _rates("gantt_scheduler_calls_total", "code"), stacked=True),
+        _graph(
             "Refusals by reason",
             "ops",
-            (
-                Query(
-                    "topk(10, sum by (reason) (rate(gantt_scheduler_refusals_total[$__rate_interval])))",
-                    "{{reason}}",
-                ),
-            ),
+            _query("topk(10, sum by (reason) (rate(gantt_scheduler_refusals_total[$__rate_interval])))", "{{reason}}"),
         ),
-        Panel("Time of a decision", "s", _quantiles("gantt_scheduler_decision_seconds")),
-        Panel("Time of the store to claim", "s", _quantiles("gantt_scheduler_claim_seconds")),
-        Panel("Time of a call", "s", _quantiles("gantt_scheduler_call_seconds", "method")),
-        Panel("Calls decided together", "none", _quantiles("gantt_scheduler_round_calls")),
-        Panel(
+        _graph("Time of a decision", "s", *_quantiles("gantt_scheduler_decision_seconds")),
+        _graph("Time of the store to claim", "s", *_quantiles("gantt_scheduler_claim_seconds")),
+        _graph("Time of a call", "s", *_quantiles("gantt_scheduler_call_seconds", "method")),
+        _graph("Calls decided together", "none", *_quantiles("gantt_scheduler_round_calls")),
+        _graph(
             "Verdicts of the store on candidates",
             "ops",
-            (_rates("gantt_scheduler_verdicts_total", "verdict"),),
+            _rates("gantt_scheduler_verdicts_total", "verdict"),
             stacked=True,
         ),
-        Panel(
+        _graph(
             "Decisions repeated, plugins that failed",
             "ops",
-            (
-                Query("sum(rate(gantt_scheduler_conflicts_total[$__rate_interval]))", "conflicts"),
-                Query(
-                    "sum by (name) (rate(gantt_scheduler_plugin_errors_total[$__rate_interval]))", "errors of {{name}}"
-                ),
-            ),
+            _query("sum(rate(gantt_scheduler_conflicts_total[$__rate_interval]))", "conflicts"),
+            _query("sum by (name) (rate(gantt_scheduler_plugin_errors_total[$__rate_interval]))", "errors of {{name}}"),
         ),
-        Panel(
-            "Answers to claim verbs",
-            "ops",
-            (_rates("gantt_scheduler_claims_total", "verb", "answer"),),
-        ),
-    ),
-    "Hosts": (
-        Panel(
-            "Hosts by state",
-            "none",
-            (_grouped("max", "gantt_replica_hosts", "partition", "state"),),
-            stacked=True,
-        ),
-        Panel(
+        _graph("Answers to claim verbs", "ops", _rates("gantt_scheduler_claims_total", "verb", "answer")),
+    ],
+    "Hosts": [
+        _graph("Hosts by state", "none", _grouped("max", "gantt_replica_hosts", "partition", "state"), stacked=True),
+        _graph(
             "Used share of each resource class",
             "percentunit",
-            (
-                Query(
-                    "max by (partition, resource_class) (gantt_replica_used)"
-                    " / max by (partition, resource_class) (gantt_replica_capacity > 0)",
-                    "{{partition}} {{resource_class}}",
-                ),
+            _query(
+                "max by (partition, resource_class) (gantt_replica_used)"
+                " / max by (partition, resource_class) (gantt_replica_capacity > 0)",
+                "{{partition}} {{resource_class}}",
             ),
         ),
-        Panel(
+        _graph(
             "Used share of aggregates, vCPUs",
             "percentunit",
-            (
-                Query(
-                    'topk(10, max by (aggregate) (gantt_replica_aggregate_used{resource_class="VCPU"})'
-                    ' / max by (aggregate) (gantt_replica_aggregate_capacity{resource_class="VCPU"} > 0))',
-                    "{{aggregate}}",
-                ),
+            _query(
+                'topk(10, max by (aggregate) (gantt_replica_aggregate_used{resource_class="VCPU"})'
+                ' / max by (aggregate) (gantt_replica_aggregate_capacity{resource_class="VCPU"} > 0))',
+                "{{aggregate}}",
             ),
         ),
-        Panel(
-            "Claims by state",
-            "none",
-            (_grouped("max", "gantt_store_claims", "partition", "state"),),
-            stacked=True,
-        ),
-        Panel(
+        _graph("Claims by state", "none", _grouped("max", "gantt_store_claims", "partition", "state"), stacked=True),
+        _graph(
             "Age of the prepared claim that expires next",
             "s",
-            (_grouped("max", "gantt_store_prepared_claim_seconds", "partition"),),
+            _grouped("max", "gantt_store_prepared_claim_seconds", "partition"),
         ),
-        Panel(
-            "Reports of hosts",
-            "ops",
-            (_rates("gantt_compute_stats_reports_total", "kind", "result"),),
-        ),
-        Panel(
-            "Builds by outcome",
-            "ops",
-            (_rates("gantt_compute_builds_total", "outcome"),),
-            stacked=True,
-        ),
-    ),
-    "Workers and stores": (
-        Panel("Epochs", "none", (_grouped("min", "gantt_replica_epoch", "partition"),)),
-        Panel(
-            "Silence of the log",
-            "s",
-            (_grouped("max", "gantt_replica_silence_seconds", "partition", "instance"),),
-        ),
-        Panel(
-            "Log entries behind",
-            "none",
-            (_grouped("max", "gantt_replica_lag_entries", "partition", "instance"),),
-        ),
-        Panel(
+        _graph("Reports of hosts", "ops", _rates("gantt_compute_stats_reports_total", "kind", "result")),
+        _graph("Builds by outcome", "ops", _rates("gantt_compute_builds_total", "outcome"), stacked=True),
+    ],
+    "Workers and stores": [
+        _graph("Epochs", "none", _grouped("min", "gantt_replica_epoch", "partition")),
+        _graph("Silence of the log", "s", _grouped("max", "gantt_replica_silence_seconds", "partition", "instance")),
+        _graph("Log entries behind", "none", _grouped("max", "gantt_replica_lag_entries", "partition", "instance")),
+        _graph(
             "Share of the store's bounds",
             "percentunit",
-            (
-                _grouped("max", "gantt_store_bytes / (gantt_store_bound_bytes > 0)", "partition", "collection"),
-                Query(
-                    "max by (collection) (gantt_conductor_records_bytes / (gantt_conductor_records_bound_bytes > 0))",
-                    "records: {{collection}}",
-                ),
+            _grouped("max", "gantt_store_bytes / (gantt_store_bound_bytes > 0)", "partition", "collection"),
+            _query(
+                "max by (collection) (gantt_conductor_records_bytes / (gantt_conductor_records_bound_bytes > 0))",
+                "records: {{collection}}",
             ),
         ),
-        Panel(
+        _graph(
             "Messages that wait",
             "none",
-            (
-                _grouped("max", "gantt_rpc_waiting_messages", "topic"),
-                Query("sum by (topic) (gantt_rpc_backlog_messages)", "{{topic}}, read"),
-            ),
+            _grouped("max", "gantt_rpc_waiting_messages", "topic"),
+            _query("sum by (topic) (gantt_rpc_backlog_messages)", "{{topic}}, read"),
         ),
-        Panel(
-            "Processor time",
-            "percentunit",
-            (_rates("process_cpu_seconds_total", "instance", "process"),),
-        ),
-        Panel(
-            "Memory",
-            "bytes",
-            (Query("process_resident_memory_bytes", "{{instance}} {{process}}"),),
-        ),
-    ),
-    "Conductors": (
-        Panel(
-            "Instances by status",
-            "none",
-            (_grouped("max", "gantt_conductor_instances", "status"),),
-            stacked=True,
-        ),
-        Panel(
+        _graph("Processor time", "percentunit", _rates("process_cpu_seconds_total", "instance", "process")),
+        _graph("Memory", "bytes", _query("process_resident_memory_bytes", "{{instance}} {{process}}")),
+    ],
+    "Conductors": [
+        _graph("Instances by status", "none", _grouped("max", "gantt_conductor_instances", "status"), stacked=True),
+        _graph(
             "Saga steps, and those tried again",
             "ops",
-            (
-                _rates("gantt_conductor_saga_steps_total", "step"),
-                Query("sum by (step) (rate(gantt_conductor_saga_retries_total[$__rate_interval]))", "{{step}}, again"),
-            ),
+            _rates("gantt_conductor_saga_steps_total", "step"),
+            _query("sum by (step) (rate(gantt_conductor_saga_retries_total[$__rate_interval]))", "{{step}}, again"),
         ),
-        Panel("Migrations that ended", "ops", (_rates("gantt_conductor_migrations_total", "kind", "status"),)),
-        Panel("Time of a saga step", "s", _quantiles("gantt_conductor_saga_step_seconds", "step")),
-        Panel(
+        _graph("Migrations that ended", "ops", _rates("gantt_conductor_migrations_total", "kind", "status")),
+        _graph("Time of a saga step", "s", *_quantiles("gantt_conductor_saga_step_seconds", "step")),
+        _graph(
             "Time from an instance's last change to its next step",
             "s",
-            _quantiles("gantt_conductor_saga_age_seconds", "step"),
+            *_quantiles("gantt_conductor_saga_age_seconds", "step"),
         ),
-        Panel("Time of a call", "s", _quantiles("gantt_conductor_call_seconds", "method")),
-    ),
-    "Nova and Placement": (
-        Panel(
-            "Requests of Placement's API",
-            "ops",
-            (_rates("gantt_placement_requests_total", "route", "status"),),
-        ),
-        Panel("Time of a request", "s", _quantiles("gantt_placement_request_seconds", "method")),
-        Panel(
+        _graph("Time of a call", "s", *_quantiles("gantt_conductor_call_seconds", "method")),
+    ],
+    "Nova and Placement": [
+        _graph("Requests of Placement's API", "ops", _rates("gantt_placement_requests_total", "route", "status")),
+        _graph("Time of a request", "s", *_quantiles("gantt_placement_request_seconds", "method")),
+        _graph(
             "Age of Nova's state",
             "s",
-            (
-                Query("max(gantt_nova_state_age_seconds)", "scheduler"),
-                Query("max(gantt_nova_bridge_lag_seconds)", "bridge"),
-            ),
+            _query("max(gantt_nova_state_age_seconds)", "scheduler"),
+            _query("max(gantt_nova_bridge_lag_seconds)", "bridge"),
         ),
-    ),
+    ],
 }
 
 
-def dashboard() -> dict[str, Any]:
-    panels: list[dict[str, Any]] = []
+def dashboard() -> Graph:
+    panels: list[Graph] = []
     top = 0
     for title, members in ROWS.items():
         panels.append(
@@ -244,7 +176,8 @@ def dashboard() -> dict[str, Any]:
         )
         for number, panel in enumerate(members):
             row, column = divmod(number, COLUMNS)
-            panels.append(_graph(panel, {"x": WIDTH * column, "y": top + 1 + HEIGHT * row, "w": WIDTH, "h": HEIGHT}))
+            position = {"x": WIDTH * column, "y": top + 1 + HEIGHT * row, "w": WIDTH, "h": HEIGHT}
+            panels.append({**panel, "gridPos": position})
         top += 1 + HEIGHT * -(-len(members) // COLUMNS)
     for number, document in enumerate(panels, 1):
         document["id"] = number
@@ -258,27 +191,6 @@ def dashboard() -> dict[str, Any]:
         "time": {"from": "now-6h", "to": "now"},
         "templating": {"list": [{"name": "datasource", "type": "datasource", "query": "prometheus"}]},
         "panels": panels,
-    }
-
-
-def _graph(panel: Panel, position: dict[str, int]) -> dict[str, Any]:
-    custom = {"fillOpacity": 10, "stacking": {"mode": "normal" if panel.stacked else "none", "group": "A"}}
-    return {
-        "type": "timeseries",
-        "title": panel.title,
-        "datasource": DATASOURCE,
-        "gridPos": position,
-        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0, "custom": custom}, "overrides": []},
-        "options": {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}},
-        "targets": [
-            {
-                "refId": chr(ord("A") + number),
-                "expr": query.expr,
-                "legendFormat": query.legend,
-                "datasource": DATASOURCE,
-            }
-            for number, query in enumerate(panel.queries)
-        ],
     }
 
 

@@ -28,7 +28,7 @@ OPERATORS = {"or", "unless"}
 def queries():
     yield from ((rule["alert"], rule["expr"]) for rule in RULES)
     for panels in dashboard.ROWS.values():
-        yield from ((panel.title, query.expr) for panel in panels for query in panel.queries)
+        yield from ((panel["title"], query["expr"]) for panel in panels for query in panel["targets"])
 
 
 def test_page_is_written_from_the_declarations():
