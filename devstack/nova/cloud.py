@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nova cloud of separate processes in one run folder."""
 
-import collections
 import contextlib
 import os
 import subprocess
@@ -11,14 +10,12 @@ from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
 
-import requests
-
 from devstack import peer_environments
 from devstack.cluster import INHERITED
 from devstack.confs import PARTITION
 from devstack.deploy.users import redis_users
 from devstack.layout import Layout
-from devstack.nova import comparison, records, roles
+from devstack.nova import records, roles
 from devstack.nova.client import CloudPlacementClient, NovaClient, wait_until
 from devstack.nova.confs import CELL0_DATABASE, CELL2_DATABASE, CELL_DATABASE, CELL_DATABASES, DATABASES, CloudUrls
 from devstack.nova.roles import CloudParts, Daemon
@@ -35,9 +32,7 @@ from scheduler_svc.store.redis import RedisStore
 START_SECONDS = 180.0
 COMMAND_SECONDS = 600.0
 STOP_SECONDS = 45.0
-METRICS_SECONDS = 10.0
 TAIL = 2000
-GUESTS = "guests"  # folder of a simulated hypervisor's guests, in the state folder of its host
 # Separate virtual hosts, because gantt's exchanges share names with Nova's, and each cell has its own message bus.
 NOVA_VHOST, CELL2_VHOST = "nova", "nova-cell2"
 # The databases end with the cloud, so commits need not be durable.
@@ -61,8 +56,8 @@ class NovaCloud:
         self.rabbit = RabbitNode(self.layout.rabbit, vhosts=[NOVA_VHOST, CELL2_VHOST, *vhosts])
         self.database = MariadbServer(self.layout.folder / "mariadb", databases=DATABASES, settings=DATABASE_SETTINGS)
         self.store = RedisServer(self.layout.store, users=redis_users.STORE_USERS, appendonly=size.durability)
-        self.nova = NovaClient(self._url("api"))
-        self.placement = CloudPlacementClient(self._url("placement"))
+        self.nova = NovaClient(self.url("api"))
+        self.placement = CloudPlacementClient(self.url("placement"))
 
     @classmethod
     def find(cls, folder: Path) -> "NovaCloud | None":
@@ -81,9 +76,9 @@ class NovaCloud:
         urls = CloudUrls(
             bus=self.rabbit.url(driver="rabbit", vhost=NOVA_VHOST),
             cell2_bus=self.rabbit.url(driver="rabbit", vhost=CELL2_VHOST),
-            fakes=self._url("fakes"),
-            placement=self._url("placement"),
-            api=self._url("api"),
+            fakes=self.url("fakes"),
+            placement=self.url("placement"),
+            api=self.url("api"),
             databases={name: self.database.url(name) for name in DATABASES},
             store=self.store.url(redis_users.PLACEMENT.name),
             gantt_bus=self.rabbit.url(),
@@ -124,56 +119,12 @@ class NovaCloud:
     def process(self, name: str) -> ServerProcess:
         return ServerProcess(name, self.layout.pid_file(name), self.layout.log_file(name))
 
-    def stop_role(self, role: str) -> None:
-        stop_together([self.process(daemon.name) for daemon in roles.served_by(self.parts, role)], STOP_SECONDS)
-
-    def start_role(self, role: str, choice: str) -> None:
-        """Start a stopped role with the daemons of ``choice``, and wait until those with a port answer."""
-        self.size = CloudSize(**{**asdict(self.size), role: choice})
-        self.__dict__.pop("parts", None)
-        self.layout.write_cluster_record({"size": asdict(self.size), "ports": self.ports})
-        self._wait_for_ports([(daemon, self.spawn(daemon)) for daemon in roles.served_by(self.parts, role)])
-
-    def add_compute(self, host: str) -> None:
-        count = self.placement.count_computes()
-        self.spawn(roles.compute(self.parts, host))
-        self._wait_for_computes(count + 1)
-
     def command(self, program: str, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
         """Run nova-manage or nova-status, and return its output. Raises ServerError for an unexpected exit status."""
-        return self._run([*roles.nova_program(self.parts, program), *arguments], {}, statuses)
-
-    def gantt(self, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
-        return self._run([*roles.operator_command(self.parts), *arguments], roles.SOURCE_TREE, statuses)
-
-    def placement_import(self, *arguments: str) -> str:
-        return self._run([*roles.import_command(self.parts), *arguments], roles.SOURCE_TREE, (0,))
-
-    def metric(self, name: str) -> float:
-        """Return a metric of gantt-scheduler, given as a name with labels; 0 if it is absent."""
-        page = requests.get(self._url("metrics"), timeout=METRICS_SECONDS).text
-        values = [line.rpartition(" ")[2] for line in page.splitlines() if line.startswith(f"{name} ")]
-        return float(values[0]) if values else 0.0
-
-    def guests(self) -> dict[str, list[str]]:
-        """Return {server: hosts whose hypervisors have a guest of it}."""
-        hosts = collections.defaultdict(list)
-        for path in sorted(self.layout.state.glob(f"*/{GUESTS}/*")):
-            hosts[path.name].append(path.parents[1].name)
-        return dict(hosts)
+        return self.run([*roles.nova_program(self.parts, program), *arguments], {}, statuses)
 
     def differences(self) -> list[str]:
-        return records.differences(self._cell_databases, self.placement)
-
-    def inconsistencies(self) -> list[str]:
-        """Return one sentence per difference of allocations, usages, gantt's claims, or guests of running computes."""
-        allocations = comparison.provider_allocations(self.placement)
-        sentences = [*self.differences(), *comparison.usage_differences(self.placement, allocations)]
-        if self.size.placement == "gantt":
-            with contextlib.closing(self.open_store()) as store:
-                sentences += comparison.claim_differences(store, allocations)
-        hosts = [host for host in self.size.hosts if self._lists_guests(host)]
-        return sentences + comparison.guest_differences(self.guests(), records.guests(*self._cell_databases), hosts)
+        return records.differences(self.cell_databases, self.placement)
 
     def open_store(self, *namespaces: str) -> RedisStore:
         """Return gantt's store with the rights of gantt-scheduler; the caller must close it."""
@@ -189,7 +140,7 @@ class NovaCloud:
             self.stop()
             self.layout.remove()
 
-    def _run(self, command: Sequence[str], env: Mapping[str, str], statuses: Sequence[int]) -> str:
+    def run(self, command: Sequence[str], env: Mapping[str, str], statuses: Sequence[int]) -> str:
         inherited = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "LC_ALL") if key in os.environ}
         completed = subprocess.run(  # noqa: S603 - a program of Nova or gantt
             command,
@@ -216,11 +167,11 @@ class NovaCloud:
             ready += [(daemon, self.spawn(daemon)) for daemon in daemons(self.parts)]
         ready += [(daemon, self.spawn(daemon)) for daemon in roles.served_by(self.parts, "scheduler")]
         ready += [(daemon, self.spawn(daemon)) for daemon in roles.computes(self.parts)]
-        self._wait_for_ports(ready)
-        self._wait_for_computes(len(self.size.hosts))
+        self.wait_for_ports(ready)
+        self.wait_for_computes(len(self.size.hosts))
 
     @staticmethod
-    def _wait_for_ports(daemons: Iterable[tuple[Daemon, ServerProcess]]) -> None:
+    def wait_for_ports(daemons: Iterable[tuple[Daemon, ServerProcess]]) -> None:
         for daemon, process in daemons:
             if daemon.port is not None:
                 process.wait_ready(partial(answers, daemon.port), START_SECONDS)
@@ -232,14 +183,14 @@ class NovaCloud:
         self.command("nova-manage", "db", "sync")
         self._create_cell("cell1", databases[CELL_DATABASE], self.parts.urls.bus)
         if self.size.second_cell:
-            self._run([*roles.cell2_program(self.parts, "nova-manage"), "db", "sync", "--local_cell"], {}, (0,))
+            self.run([*roles.cell2_program(self.parts, "nova-manage"), "db", "sync", "--local_cell"], {}, (0,))
             self._create_cell("cell2", databases[CELL2_DATABASE], self.parts.urls.cell2_bus)
 
     def _create_cell(self, name: str, database: str, bus: str) -> None:
         connections = ["--database_connection", database, "--transport-url", bus]
         self.command("nova-manage", "cell_v2", "create_cell", "--name", name, *connections)
 
-    def _wait_for_computes(self, count: int) -> None:
+    def wait_for_computes(self, count: int) -> None:
         """Wait for ``count`` computes' providers, map their hosts to the cell, and wait for the services."""
         wait_until(lambda: self.placement.count_computes() >= count, "the providers of all computes", START_SECONDS)
         self.command("nova-manage", "cell_v2", "discover_hosts")
@@ -248,20 +199,16 @@ class NovaCloud:
             wait_until(lambda: self._count_known_hosts() >= count, "gantt-nova-bridge to read them", START_SECONDS)
 
     def _count_known_hosts(self) -> int:
-        url = self.store.url(redis_users.SCHEDULER.name)
-        with contextlib.closing(RedisStore(url, PARTITION, namespaces=[NAMESPACE])) as store:
+        with contextlib.closing(self.open_store(NAMESPACE)) as store:
             rows, _ = store.list_state(NAMESPACE)
         return sum(document["mapped"] and document["up"] for _, _, document in rows)
 
     @property
-    def _cell_databases(self) -> list[str]:
+    def cell_databases(self) -> list[str]:
         names = CELL_DATABASES if self.size.second_cell else (CELL_DATABASE,)
         return [self.parts.urls.databases[name] for name in names]
 
-    def _lists_guests(self, host: str) -> bool:
-        return self.process(host).pid is not None and (self.layout.state / host / GUESTS).is_dir()
-
-    def _url(self, name: str) -> str:
+    def url(self, name: str) -> str:
         return f"http://{LOOPBACK}:{self.ports[name]}"
 
     def _pid_files(self) -> list[Path]:

@@ -3,7 +3,6 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy
@@ -20,9 +19,6 @@ RESOURCES = "resources:"
 # Only Neutron records the resources that ports request.
 OF_PORTS = ("NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC")
 
-# In other states an instance may lack a guest: its build or move failed or has not ended.
-WITH_GUEST = ("active", "paused", "resized", "stopped", "suspended")
-
 PROVIDERS = "SELECT hypervisor_hostname, uuid FROM compute_nodes WHERE deleted = 0"
 # During a resize across cells, both have the instance and its migrations, which are hidden in one.
 INSTANCES = """
@@ -34,11 +30,6 @@ MIGRATIONS = """
 SELECT uuid, instance_uuid, source_node, status, migration_type FROM migrations
 WHERE deleted = 0 AND instance_uuid IN (SELECT uuid FROM instances WHERE deleted = 0 AND NOT hidden)
 """
-GUESTS = "SELECT uuid, host, vm_state, task_state FROM instances WHERE deleted = 0 AND NOT hidden AND host IS NOT NULL"
-MOVES = """
-SELECT instance_uuid, source_compute, dest_compute, status, migration_type FROM migrations
-WHERE deleted = 0 AND instance_uuid IN (SELECT uuid FROM instances WHERE deleted = 0)
-"""
 BUILDS = """
 SELECT instance_actions.instance_uuid, COUNT(*) FROM instance_actions
 JOIN instance_actions_events ON instance_actions_events.action_id = instance_actions.id
@@ -46,36 +37,10 @@ WHERE instance_actions_events.event = 'compute__do_build_and_run_instance' GROUP
 """
 
 
-@dataclass(frozen=True)
-class Guests:
-    """Hosts where each server must have a guest, and hosts where it may have one."""
-
-    required: Mapping[str, frozenset[str]]
-    allowed: Mapping[str, frozenset[str]]
-
-
-def guests(*databases: str) -> Guests:
-    """Return the hosts of each server's guests, according to the cells' databases (URLs).
-
-    A move's source keeps its guest until the move is confirmed, an evacuation's source until it returns.
-    """
-    instances, moves = ([row for database in databases for row in _rows(database, query)] for query in (GUESTS, MOVES))
-    required = {uuid: frozenset([host]) for uuid, host, state, task in instances if state in WITH_GUEST and not task}
-    allowed = {uuid: frozenset([host]) for uuid, host, _, _ in instances}
-    for uuid, source, destination, status, kind in moves:
-        if kind == "evacuation":
-            hosts = {source} if status == EVACUATED else set()
-        else:
-            hosts = {source, destination} if status in HOLDING else set()
-        allowed[uuid] = allowed.get(uuid, frozenset()) | hosts
-    return Guests(required, allowed)
-
-
 def recorded(*databases: str) -> Allocations:
     """Return the allocations of instances and migrations, according to the cells' databases (URLs)."""
     nodes, instances, migrations = (
-        [row for database in databases for row in _rows(database, query)]
-        for query in (PROVIDERS, INSTANCES, MIGRATIONS)
+        [row for database in databases for row in rows(database, query)] for query in (PROVIDERS, INSTANCES, MIGRATIONS)
     )
     providers: dict[str, str] = {node: uuid for node, uuid in nodes}  # noqa: C416 - the rows are no plain tuples
     flavors = {uuid: json.loads(flavor) for uuid, _, _, flavor in instances}
@@ -95,10 +60,10 @@ def recorded(*databases: str) -> Allocations:
 
 
 def build_attempts(database: str, instances: Collection[str]) -> dict[str, int]:
-    return {uuid: count for uuid, count in _rows(database, BUILDS) if uuid in instances}
+    return {uuid: count for uuid, count in rows(database, BUILDS) if uuid in instances}
 
 
-def _rows(database: str, query: str) -> Sequence[Any]:
+def rows(database: str, query: str) -> Sequence[Any]:
     engine = sqlalchemy.create_engine(database)
     try:
         with engine.connect() as connection:

@@ -7,8 +7,8 @@ from typing import Any
 
 from devstack.nova import roles
 from devstack.nova.client import NovaClient, wait_until
-from devstack.nova.cloud import NovaCloud
 from tests.nova.known_hosts import wait_for_host
+from tests.support.nova.checked_cloud import CheckedCloud
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 4}
 LARGE = {"VCPU": 2, "MEMORY_MB": 1024, "DISK_GB": 8}
@@ -21,21 +21,21 @@ def host_of(nova: NovaClient, uuid: str) -> str:
     return host
 
 
-def provider_of(cloud: NovaCloud, host: str) -> str:
+def provider_of(cloud: CheckedCloud, host: str) -> str:
     """Return the provider of a host."""
     (provider,) = cloud.placement.get(f"/resource_providers?name={host}")["resource_providers"]
     uuid: str = provider["uuid"]
     return uuid
 
 
-def boot(cloud: NovaCloud, flavor: str = "small", **options: object) -> str:
+def boot(cloud: CheckedCloud, flavor: str = "small", **options: object) -> str:
     """Boot a server and wait until it is active."""
     uuid = cloud.nova.boot("server", flavor, **options)
     cloud.nova.wait_for([uuid], "ACTIVE")
     return uuid
 
 
-def hosts_tried(cloud: NovaCloud, server: str, key: str) -> list[str]:
+def hosts_tried(cloud: CheckedCloud, server: str, key: str) -> list[str]:
     """Return the hosts on which the simulated hypervisor was asked, in order."""
     return (cloud.layout.state / "attempts" / f"{server}.{key}").read_text().split()
 
@@ -47,13 +47,13 @@ def migration_of(nova: NovaClient, server: str) -> str:
     return uuid
 
 
-def kill_compute(cloud: NovaCloud, host: str) -> None:
+def kill_compute(cloud: CheckedCloud, host: str) -> None:
     """Kill the compute of a host, and declare the host down."""
     cloud.process(host).kill()
     cloud.nova.call("PUT", f"/os-services/{_service(cloud, host)['id']}", {"forced_down": True})
 
 
-def restart_compute(cloud: NovaCloud, host: str, **env: str) -> None:
+def restart_compute(cloud: CheckedCloud, host: str, **env: str) -> None:
     """Start a killed compute unless it runs, and declare its host up once it serves.
 
     ``env`` are additional environment variables, for the simulated hypervisor.
@@ -68,13 +68,13 @@ def restart_compute(cloud: NovaCloud, host: str, **env: str) -> None:
     wait_for_host(cloud, host, up=True, forced_down=False)
 
 
-def _service(cloud: NovaCloud, host: str) -> dict[str, Any]:
+def _service(cloud: CheckedCloud, host: str) -> dict[str, Any]:
     (service,) = cloud.nova.get(f"/os-services?binary=nova-compute&host={host}")["services"]
     record: dict[str, Any] = service
     return record
 
 
-def set_status(cloud: NovaCloud, host: str, status: str) -> None:
+def set_status(cloud: CheckedCloud, host: str, status: str) -> None:
     """Make the compute service of a host ``disabled`` or ``enabled``, and wait until the scheduler decides by it."""
     disabled = status == "disabled"
     cloud.nova.call("PUT", f"/os-services/{_service(cloud, host)['id']}", {"status": status})
@@ -82,20 +82,20 @@ def set_status(cloud: NovaCloud, host: str, status: str) -> None:
     wait_for_host(cloud, host, disabled=disabled)
 
 
-def traits_of(cloud: NovaCloud, host: str) -> list[str]:
+def traits_of(cloud: CheckedCloud, host: str) -> list[str]:
     """Return the traits of a host's provider."""
     traits: list[str] = cloud.placement.get(f"/resource_providers/{provider_of(cloud, host)}/traits")["traits"]
     return traits
 
 
-def fill(cloud: NovaCloud, *hosts: str) -> list[str]:
+def fill(cloud: CheckedCloud, *hosts: str) -> list[str]:
     """Boot a server that takes all of its host on each of the hosts, and return the servers."""
     uuids = [cloud.nova.boot(f"full-{host}", "whole", availability_zone=f"nova:{host}") for host in hosts]
     cloud.nova.wait_for(uuids, "ACTIVE")
     return uuids
 
 
-def refused(cloud: NovaCloud, flavor: str = "small", **options: object) -> str:
+def refused(cloud: CheckedCloud, flavor: str = "small", **options: object) -> str:
     """Boot a server, wait until it is refused, and return what Nova says about it; it holds nothing."""
     (server,) = cloud.nova.wait_for([cloud.nova.boot("refused", flavor, **options)], "ERROR")
     assert cloud.placement.allocations(server["id"]) == {}
@@ -103,7 +103,7 @@ def refused(cloud: NovaCloud, flavor: str = "small", **options: object) -> str:
     return message
 
 
-def aggregates_of(cloud: NovaCloud, host: str) -> list[str]:
+def aggregates_of(cloud: CheckedCloud, host: str) -> list[str]:
     """Return the aggregates of a host's provider."""
     aggregates: list[str] = cloud.placement.get(f"/resource_providers/{provider_of(cloud, host)}/aggregates")[
         "aggregates"
@@ -112,7 +112,11 @@ def aggregates_of(cloud: NovaCloud, host: str) -> list[str]:
 
 
 def create_child(
-    cloud: NovaCloud, name: str, parent: str, inventories: Mapping[str, Mapping[str, float]], traits: Sequence[str] = ()
+    cloud: CheckedCloud,
+    name: str,
+    parent: str,
+    inventories: Mapping[str, Mapping[str, float]],
+    traits: Sequence[str] = (),
 ) -> str:
     """Create a provider below another, and return its uuid.
 

@@ -5,12 +5,12 @@ import contextlib
 import uuid
 from collections.abc import Iterator, Sequence
 
-from devstack.nova.cloud import NovaCloud
 from tests.nova.known_hosts import wait_for_aggregate
+from tests.support.nova.checked_cloud import CheckedCloud
 
 
 @contextlib.contextmanager
-def host_aggregate(cloud: NovaCloud, hosts: Sequence[str], **metadata: str) -> Iterator[None]:
+def host_aggregate(cloud: CheckedCloud, hosts: Sequence[str], **metadata: str) -> Iterator[None]:
     """An aggregate of hosts with metadata, of which the scheduler knows; it is removed at the end."""
     record = cloud.nova.call("POST", "/os-aggregates", {"aggregate": {"name": f"rack-{uuid.uuid4()}"}})["aggregate"]
     path = f"/os-aggregates/{record['id']}"

@@ -14,14 +14,14 @@ import requests
 
 from devstack.nova import roles
 from devstack.nova.client import CallFailed, NovaClient
-from devstack.nova.cloud import NovaCloud
 from devstack.servers.process import members
 from tests.support.clusters.clusters import workers
+from tests.support.nova.checked_cloud import CheckedCloud
 
 BOOTS = 20
 CLIENTS = 5
 Server = dict[str, Any]
-Fault = Callable[[NovaCloud], set[str]]  # returns the servers whose requests were in flight
+Fault = Callable[[CheckedCloud], set[str]]  # returns the servers whose requests were in flight
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Burst:
     in_flight: set[str]
 
 
-def boot_during(cloud: NovaCloud, fault: Fault, boots: int = BOOTS) -> Burst:
+def boot_during(cloud: CheckedCloud, fault: Fault, boots: int = BOOTS) -> Burst:
     """Ask for servers, with a fault after half of the requests, and return once none changes any more."""
     in_flight = request_during(cloud, fault, boots)
     uuids = [server["id"] for server in cloud.nova.get("/servers")["servers"]]
     return Burst(cloud.nova.wait_for(uuids, "ACTIVE", "ERROR"), in_flight)
 
 
-def request_during(cloud: NovaCloud, fault: Fault, boots: int = BOOTS) -> set[str]:
+def request_during(cloud: CheckedCloud, fault: Fault, boots: int = BOOTS) -> set[str]:
     """Ask for servers, with a fault after half of the requests, and return those that were in flight at the fault.
 
     Those that nova-api refuses while a service is away are not repeated.
@@ -54,7 +54,7 @@ def request_during(cloud: NovaCloud, fault: Fault, boots: int = BOOTS) -> set[st
 
 
 @contextlib.contextmanager
-def recorded_in_flight(cloud: NovaCloud) -> Iterator[set[str]]:
+def recorded_in_flight(cloud: CheckedCloud) -> Iterator[set[str]]:
     """The servers that have no host yet before or after what happens inside; complete at the end.
 
     A request that is in flight at that moment, and no other, may leave a claim without a server.
@@ -64,24 +64,24 @@ def recorded_in_flight(cloud: NovaCloud) -> Iterator[set[str]]:
     in_flight |= _without_host(cloud)
 
 
-def _without_host(cloud: NovaCloud) -> set[str]:
+def _without_host(cloud: CheckedCloud) -> set[str]:
     servers = servers_of(cloud)
     return {server["id"] for server in servers if server["status"] == "BUILD" and not server["OS-EXT-SRV-ATTR:host"]}
 
 
-def _boot(cloud: NovaCloud, number: int) -> None:
+def _boot(cloud: CheckedCloud, number: int) -> None:
     client = NovaClient(cloud.parts.urls.api)
     with contextlib.suppress(CallFailed, requests.RequestException):
         client.boot(f"burst{number}", "small")
 
 
-def servers_of(cloud: NovaCloud) -> list[Server]:
+def servers_of(cloud: CheckedCloud) -> list[Server]:
     """Return all servers."""
     servers: list[Server] = cloud.nova.get("/servers/detail")["servers"]
     return servers
 
 
-def require_built_once(cloud: NovaCloud, servers: list[Server]) -> None:
+def require_built_once(cloud: CheckedCloud, servers: list[Server]) -> None:
     """Require one guest of each active server, on the host that Nova has recorded, and a reason of each error."""
     active = {server["id"]: [server["OS-EXT-SRV-ATTR:host"]] for server in servers if server["status"] == "ACTIVE"}
     assert cloud.guests() == active
@@ -89,7 +89,7 @@ def require_built_once(cloud: NovaCloud, servers: list[Server]) -> None:
         assert server["status"] == "ACTIVE" or server["fault"]["message"], server
 
 
-def end_leaks(cloud: NovaCloud, burst: Burst) -> None:
+def end_leaks(cloud: CheckedCloud, burst: Burst) -> None:
     """Let `gantt audit --nova --fix` end what the fault leaked; require that there is no leak after it.
 
     Before it, a leak is of a server that was not built, and there is at most one for each request in flight at the
@@ -106,7 +106,7 @@ def end_leaks(cloud: NovaCloud, burst: Burst) -> None:
     assert not any(cloud.placement.allocations(consumer) for consumer in unbuilt)
 
 
-def kill_group(cloud: NovaCloud, name: str) -> None:
+def kill_group(cloud: CheckedCloud, name: str) -> None:
     """Kill all processes of a daemon."""
     process = cloud.process(name)
     processes = members(process.pid) if process.pid is not None else []
@@ -117,7 +117,7 @@ def kill_group(cloud: NovaCloud, name: str) -> None:
     process.kill()
 
 
-def kill_worker(cloud: NovaCloud, name: str) -> None:
+def kill_worker(cloud: CheckedCloud, name: str) -> None:
     """Kill the first of a daemon's worker processes; its other children are none."""
     started = re.findall(r"worker 0 is process (\d+)", cloud.process(name).log.read_text())
     pid = int(started[-1])
@@ -125,7 +125,7 @@ def kill_worker(cloud: NovaCloud, name: str) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def start(cloud: NovaCloud, name: str) -> None:
+def start(cloud: CheckedCloud, name: str) -> None:
     """Start a killed daemon."""
     daemons = [*roles.served_by(cloud.parts, "scheduler"), *roles.served_by(cloud.parts, "placement")]
     (daemon,) = [daemon for daemon in daemons if daemon.name == name]

@@ -10,12 +10,12 @@ from uuid import uuid4
 import pytest
 
 from devstack.nova.client import CallFailed, NovaClient, wait_until
-from devstack.nova.cloud import NovaCloud
 from devstack.nova.size import CloudSize
 from devstack.servers import lifetime
 from devstack.servers.errors import BinaryMissing, ServerNotReady
 from tests.nova.actions import aggregates_of
 from tests.nova.groups import MakeGroup
+from tests.support.nova.checked_cloud import CheckedCloud
 from tests.support.run_folders import claim_folder, release_folder
 from tests.support.servers import missing
 
@@ -43,11 +43,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def running_cloud() -> Iterator[NovaCloud]:
+def running_cloud() -> Iterator[CheckedCloud]:
     """A cloud with gantt-placement, four computes and the flavors."""
     folder = os.environ.get("GANTT_NOVA_CLOUD")
     if folder:
-        present = NovaCloud.find(Path(folder))
+        present = CheckedCloud.find(Path(folder))
         assert present is not None and present.running, f"there is no running cloud in {folder}"
         create_flavors(present.nova)
         yield present
@@ -58,9 +58,9 @@ def running_cloud() -> Iterator[NovaCloud]:
 
 
 @contextlib.contextmanager
-def started_cloud(size: CloudSize) -> Iterator[NovaCloud]:
+def started_cloud(size: CloudSize) -> Iterator[CheckedCloud]:
     """A cloud with the flavors; it is stopped and removed at the end."""
-    cloud = NovaCloud(claim_folder(), size)
+    cloud = CheckedCloud(claim_folder(), size)
     try:
         cloud.start()
     except BinaryMissing as why:
@@ -74,14 +74,14 @@ def started_cloud(size: CloudSize) -> Iterator[NovaCloud]:
 
 
 @pytest.fixture
-def cloud(running_cloud: NovaCloud) -> Iterator[NovaCloud]:
+def cloud(running_cloud: CheckedCloud) -> Iterator[CheckedCloud]:
     """The cloud without servers. At the end of the test, and when its servers are deleted, all records are compared."""
     with compared(running_cloud):
         yield running_cloud
 
 
 @contextlib.contextmanager
-def compared(cloud: NovaCloud) -> Iterator[None]:
+def compared(cloud: CheckedCloud) -> Iterator[None]:
     """Delete servers before and after; require that all records are equal, with servers and without."""
     delete_servers(cloud.nova)
     yield
@@ -91,7 +91,7 @@ def compared(cloud: NovaCloud) -> Iterator[None]:
 
 
 @pytest.fixture
-def aggregate(cloud: NovaCloud) -> Iterator[str]:
+def aggregate(cloud: CheckedCloud) -> Iterator[str]:
     """The uuid of a host aggregate with host1."""
     record = cloud.nova.call("POST", "/os-aggregates", {"aggregate": {"name": "rack1"}})["aggregate"]
     path = f"/os-aggregates/{record['id']}"
@@ -103,7 +103,7 @@ def aggregate(cloud: NovaCloud) -> Iterator[str]:
 
 
 @pytest.fixture
-def make_group(cloud: NovaCloud) -> Iterator[MakeGroup]:
+def make_group(cloud: CheckedCloud) -> Iterator[MakeGroup]:
     """A function that creates a server group of a policy with rules, and returns its uuid."""
     groups = []
 
@@ -118,7 +118,7 @@ def make_group(cloud: NovaCloud) -> Iterator[MakeGroup]:
         cloud.nova.call("DELETE", f"/os-server-groups/{identity}")
 
 
-def require_equal(cloud: NovaCloud) -> None:
+def require_equal(cloud: CheckedCloud) -> None:
     """Wait until allocations, usages, claims and guests are those of Nova's records; raises AssertionError."""
     try:
         wait_until(lambda: not cloud.inconsistencies(), "equal records", SETTLE_SECONDS)

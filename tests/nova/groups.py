@@ -6,14 +6,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from devstack.nova.client import NovaClient
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import host_of
+from tests.support.nova.checked_cloud import CheckedCloud
 
 MakeGroup = Callable[..., str]
-Boot = Callable[[NovaCloud, str, int], list[str]]
+Boot = Callable[[CheckedCloud, str, int], list[str]]
 
 
-def one_by_one(cloud: NovaCloud, group: str, count: int) -> list[str]:
+def one_by_one(cloud: CheckedCloud, group: str, count: int) -> list[str]:
     """Boot members of a group, each after the last is active; return their states."""
     states = []
     for number in range(count):
@@ -22,7 +22,7 @@ def one_by_one(cloud: NovaCloud, group: str, count: int) -> list[str]:
     return states
 
 
-def at_the_same_time(cloud: NovaCloud, group: str, count: int) -> list[str]:
+def at_the_same_time(cloud: CheckedCloud, group: str, count: int) -> list[str]:
     """Boot members of a group by requests of as many clients; return their states."""
 
     def boot(number: int) -> str:
@@ -33,14 +33,14 @@ def at_the_same_time(cloud: NovaCloud, group: str, count: int) -> list[str]:
     return [server["status"] for server in cloud.nova.wait_for(servers, "ACTIVE", "ERROR")]
 
 
-def in_one_request(cloud: NovaCloud, group: str, count: int) -> list[str]:
+def in_one_request(cloud: CheckedCloud, group: str, count: int) -> list[str]:
     """Boot members of a group by one request; return their states."""
     cloud.nova.boot("many", "small", {"group": group}, min_count=count, max_count=count)
     servers = [server["id"] for server in cloud.nova.get("/servers")["servers"]]
     return [server["status"] for server in cloud.nova.wait_for(servers, "ACTIVE", "ERROR")]
 
 
-def members_by_host(cloud: NovaCloud) -> dict[str, int]:
+def members_by_host(cloud: CheckedCloud) -> dict[str, int]:
     """Return the numbers of servers on the hosts that have any, without those that were refused."""
     servers = [server for server in cloud.nova.get("/servers/detail")["servers"] if server["status"] != "ERROR"]
     return dict(Counter(host_of(cloud.nova, server["id"]) for server in servers))

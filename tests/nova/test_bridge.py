@@ -15,12 +15,12 @@ from devstack.confs import PARTITION
 from devstack.deploy.users import redis_users
 from devstack.deploy.users.folder import write_private
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from devstack.nova.confs import API_DATABASE, CELL_DATABASE
 from devstack.nova.roles import Daemon
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import boot, host_of, kill_compute, provider_of, refused, restart_compute
+from tests.support.nova.checked_cloud import CheckedCloud
 
 UNMAPPED = "host4"
 NAMESPACES = ("compute_node", "nova_bridge", "aggregate", signals.NAMESPACE)
@@ -29,7 +29,7 @@ NAMESPACES = ("compute_node", "nova_bridge", "aggregate", signals.NAMESPACE)
 class Bridge:
     """A running bridge, and what it has written."""
 
-    def __init__(self, cloud: NovaCloud, store: RedisStore) -> None:
+    def __init__(self, cloud: CheckedCloud, store: RedisStore) -> None:
         self.store = store
         self._cloud = cloud
 
@@ -43,7 +43,7 @@ class Bridge:
 
 
 @pytest.fixture
-def bridge(cloud: NovaCloud) -> Iterator[Bridge]:
+def bridge(cloud: CheckedCloud) -> Iterator[Bridge]:
     conf = cloud.layout.etc / "gantt-nova-bridge.conf"
     groups = {
         "rpc": {"partition": PARTITION},
@@ -64,7 +64,7 @@ def bridge(cloud: NovaCloud) -> Iterator[Bridge]:
         process.stop(30)
 
 
-def test_documents_are_those_of_the_providers(cloud: NovaCloud, bridge: Bridge) -> None:
+def test_documents_are_those_of_the_providers(cloud: CheckedCloud, bridge: Bridge) -> None:
     documents = {name: document for name, _, document in bridge.store.list_state("compute_node")[0]}
     for host in cloud.size.hosts:
         document = documents[f"@api/{provider_of(cloud, host)}"]
@@ -76,12 +76,12 @@ def test_documents_are_those_of_the_providers(cloud: NovaCloud, bridge: Bridge) 
     assert state["all_computes_own"] is True
 
 
-def test_counts_of_a_host_follow_its_servers(cloud: NovaCloud, bridge: Bridge) -> None:
+def test_counts_of_a_host_follow_its_servers(cloud: CheckedCloud, bridge: Bridge) -> None:
     host = host_of(cloud.nova, boot(cloud))
     wait_until(lambda: bridge.computes("metrics")[host].get("instances") == 1, "the count of servers")
 
 
-def test_what_operators_say_of_a_service_is_read(cloud: NovaCloud, bridge: Bridge) -> None:
+def test_what_operators_say_of_a_service_is_read(cloud: CheckedCloud, bridge: Bridge) -> None:
     (service,) = cloud.nova.get("/os-services?binary=nova-compute&host=host1")["services"]
     path = f"/os-services/{service['id']}"
     cloud.nova.call("PUT", path, {"status": "disabled", "disabled_reason": "repair"})
@@ -93,7 +93,7 @@ def test_what_operators_say_of_a_service_is_read(cloud: NovaCloud, bridge: Bridg
     bridge.wait_for("disabled", False, "host1")
 
 
-def test_a_dead_compute_is_down_and_up_again_once_it_is_restarted(cloud: NovaCloud, bridge: Bridge) -> None:
+def test_a_dead_compute_is_down_and_up_again_once_it_is_restarted(cloud: CheckedCloud, bridge: Bridge) -> None:
     kill_compute(cloud, "host1")
     try:
         bridge.wait_for("forced_down", True, "host1")
@@ -103,7 +103,7 @@ def test_a_dead_compute_is_down_and_up_again_once_it_is_restarted(cloud: NovaClo
     bridge.wait_for("up", True, "host1")
 
 
-def test_aggregates_are_those_of_nova(cloud: NovaCloud, bridge: Bridge) -> None:
+def test_aggregates_are_those_of_nova(cloud: CheckedCloud, bridge: Bridge) -> None:
     record = {"name": f"rack-{uuid.uuid4()}", "availability_zone": "zone-of-a-test"}
     aggregate = cloud.nova.call("POST", "/os-aggregates", {"aggregate": record})["aggregate"]
     action = f"/os-aggregates/{aggregate['id']}/action"
@@ -126,7 +126,7 @@ def test_aggregates_are_those_of_nova(cloud: NovaCloud, bridge: Bridge) -> None:
     wait_until(lambda: not document(), "the end of the aggregate")
 
 
-def test_a_disabled_cell_is_read(cloud: NovaCloud, bridge: Bridge) -> None:
+def test_a_disabled_cell_is_read(cloud: CheckedCloud, bridge: Bridge) -> None:
     (cell,) = bridge.store.get_state("nova_bridge", "bridge")[1]["cells"]
     cloud.command("nova-manage", "cell_v2", "update_cell", "--cell_uuid", cell, "--name", "cell1", "--disable")
     try:
@@ -136,7 +136,7 @@ def test_a_disabled_cell_is_read(cloud: NovaCloud, bridge: Bridge) -> None:
     bridge.wait_for("cell_disabled", False, "host1")
 
 
-def test_a_deleted_host_mapping_is_read_until_the_host_is_discovered_again(cloud: NovaCloud, bridge: Bridge) -> None:
+def test_a_deleted_host_mapping_is_read_until_the_host_is_discovered_again(cloud: CheckedCloud, bridge: Bridge) -> None:
     (cell,) = bridge.store.get_state("nova_bridge", "bridge")[1]["cells"]
     cloud.command("nova-manage", "cell_v2", "delete_host", "--cell_uuid", cell, "--host", UNMAPPED)
     try:
@@ -152,7 +152,7 @@ def test_a_deleted_host_mapping_is_read_until_the_host_is_discovered_again(cloud
     assert host_of(cloud.nova, boot(cloud, host=UNMAPPED)) == UNMAPPED
 
 
-def test_a_second_cell_is_read_and_one_that_does_not_answer_stops_nothing(cloud: NovaCloud, bridge: Bridge) -> None:
+def test_a_second_cell_is_read_and_one_that_does_not_answer_stops_nothing(cloud: CheckedCloud, bridge: Bridge) -> None:
     connection = cloud.parts.urls.databases[CELL_DATABASE].replace("/nova?", "/there_is_none?")
     created = cloud.command(
         *("nova-manage", "cell_v2", "create_cell", "--name", "cell2", "--verbose"),

@@ -12,12 +12,12 @@ import pytest
 from devstack.confs import PARTITION
 from devstack.deploy.users import redis_users
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from devstack.nova.confs import CELL2_DATABASE
 from devstack.servers.errors import BinaryMissing
 from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import SMALL, boot, host_of, kill_compute, migration_of, provider_of, restart_compute
 from tests.nova.conftest import SIZE, create_flavors, delete_servers, require_equal
+from tests.support.nova.checked_cloud import CheckedCloud
 from tests.support.nova.nova_clouds import NovaClient, cell, destination, spec
 from tests.support.run_folders import claim_folder, release_folder
 from tests.support.servers import missing
@@ -27,9 +27,9 @@ FIRST, SECOND = {"host1", "host2"}, {"remote1", "remote2"}
 
 
 @pytest.fixture(scope="module")
-def running_cells() -> Iterator[NovaCloud]:
+def running_cells() -> Iterator[CheckedCloud]:
     """A cloud of two cells with two computes each, in which gantt decides."""
-    cloud = NovaCloud(claim_folder(), TWO_CELLS)
+    cloud = CheckedCloud(claim_folder(), TWO_CELLS)
     try:
         cloud.start()
     except BinaryMissing as why:
@@ -41,7 +41,7 @@ def running_cells() -> Iterator[NovaCloud]:
 
 
 @pytest.fixture
-def cloud(running_cells: NovaCloud) -> Iterator[NovaCloud]:
+def cloud(running_cells: CheckedCloud) -> Iterator[CheckedCloud]:
     """The cloud without servers, known to the bridge; allocations are compared at the end."""
     wait_until(lambda: set(documents(running_cells)) == FIRST | SECOND, "the hosts of both cells")
     yield running_cells
@@ -50,14 +50,14 @@ def cloud(running_cells: NovaCloud) -> Iterator[NovaCloud]:
     require_equal(running_cells)
 
 
-def documents(cloud: NovaCloud) -> dict[str, Any]:
+def documents(cloud: CheckedCloud) -> dict[str, Any]:
     """Return what the bridge has written of each host."""
     url = cloud.store.url(redis_users.SCHEDULER.name)
     with contextlib.closing(RedisStore(url, PARTITION, namespaces=["compute_node"])) as store:
         return {document["service_host"]: document for _, _, document in store.list_state("compute_node")[0]}
 
 
-def select(cloud: NovaCloud, **fields: Any) -> list[dict[str, Any]]:
+def select(cloud: CheckedCloud, **fields: Any) -> list[dict[str, Any]]:
     """Select a host for an instance as a conductor does, free it, and return the selection and its alternates."""
     consumer = str(uuid.uuid4())
     client = NovaClient(cloud.parts.urls.bus)
@@ -69,7 +69,7 @@ def select(cloud: NovaCloud, **fields: Any) -> list[dict[str, Any]]:
     return [selection["nova_object.data"] for selection in row]
 
 
-def test_hosts_of_both_cells_take_servers(cloud: NovaCloud) -> None:
+def test_hosts_of_both_cells_take_servers(cloud: CheckedCloud) -> None:
     uuids = [cloud.nova.boot(f"server{number}", "whole") for number in range(len(TWO_CELLS.hosts))]
     servers = cloud.nova.wait_for(uuids, "ACTIVE")
     assert {server["OS-EXT-SRV-ATTR:host"] for server in servers} == FIRST | SECOND
@@ -77,19 +77,19 @@ def test_hosts_of_both_cells_take_servers(cloud: NovaCloud) -> None:
 
 
 @pytest.mark.parametrize("hosts", [FIRST, SECOND])
-def test_requested_cell_has_the_host_and_its_alternates(cloud: NovaCloud, hosts: set[str]) -> None:
+def test_requested_cell_has_the_host_and_its_alternates(cloud: CheckedCloud, hosts: set[str]) -> None:
     (name,) = {documents(cloud)[host]["cell"] for host in hosts}
     row = select(cloud, requested_destination=destination(cell=cell(name)))
     assert {data["service_host"] for data in row} == hosts
     assert {data["cell_uuid"] for data in row} == {name}
 
 
-def test_alternates_are_in_the_cell_of_the_selected_host(cloud: NovaCloud) -> None:
+def test_alternates_are_in_the_cell_of_the_selected_host(cloud: CheckedCloud) -> None:
     row = select(cloud)
     assert {data["service_host"] for data in row} in (FIRST, SECOND)
 
 
-def test_disabled_cell_takes_no_server(cloud: NovaCloud) -> None:
+def test_disabled_cell_takes_no_server(cloud: CheckedCloud) -> None:
     name = documents(cloud)["remote1"]["cell"]
     update = ("nova-manage", "cell_v2", "update_cell", "--cell_uuid", name, "--name", "cell2")
     # Without these nova-manage would write those of the first cell.
@@ -106,7 +106,7 @@ def test_disabled_cell_takes_no_server(cloud: NovaCloud) -> None:
     assert host_of(cloud.nova, boot(cloud)) in SECOND
 
 
-def test_cold_migration_stays_in_its_cell(cloud: NovaCloud) -> None:
+def test_cold_migration_stays_in_its_cell(cloud: CheckedCloud) -> None:
     server = boot(cloud, host="remote1")
     cloud.nova.act(server, "migrate", {"host": None})
     cloud.nova.wait_for([server], "VERIFY_RESIZE")
@@ -116,7 +116,7 @@ def test_cold_migration_stays_in_its_cell(cloud: NovaCloud) -> None:
     cloud.nova.wait_for([server], "ACTIVE")
 
 
-def test_cold_migration_without_a_host_in_its_cell_leaves_the_server_as_it_was(cloud: NovaCloud) -> None:
+def test_cold_migration_without_a_host_in_its_cell_leaves_the_server_as_it_was(cloud: CheckedCloud) -> None:
     server = boot(cloud, host="remote1")
     boot(cloud, "whole", host="remote2")
     cloud.nova.act(server, "migrate", {"host": None})
@@ -125,7 +125,7 @@ def test_cold_migration_without_a_host_in_its_cell_leaves_the_server_as_it_was(c
     assert host_of(cloud.nova, server) == "remote1"
 
 
-def test_dead_compute_of_the_second_cell_is_avoided(cloud: NovaCloud) -> None:
+def test_dead_compute_of_the_second_cell_is_avoided(cloud: CheckedCloud) -> None:
     kill_compute(cloud, "remote1")
     try:
         wait_until(lambda: documents(cloud)["remote1"]["forced_down"], "the bridge to read it")

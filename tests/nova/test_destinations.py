@@ -4,7 +4,6 @@
 import pytest
 
 from devstack.nova.client import CallFailed, wait_until
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import (
     LARGE,
     SMALL,
@@ -19,6 +18,7 @@ from tests.nova.actions import (
     set_status,
 )
 from tests.nova.conftest import require_equal
+from tests.support.nova.checked_cloud import CheckedCloud
 
 HOST, OTHER = "host3", "host2"
 NO_HOST = "No valid host was found"
@@ -33,14 +33,14 @@ REQUESTS = [
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=str)
-def test_server_goes_to_the_named_host_or_nowhere(cloud: NovaCloud, request_: dict[str, str]) -> None:
+def test_server_goes_to_the_named_host_or_nowhere(cloud: CheckedCloud, request_: dict[str, str]) -> None:
     for _ in range(2):
         assert host_of(cloud.nova, boot(cloud, **request_)) == HOST
     assert NO_HOST in refused(cloud, "whole", **request_)
 
 
 @pytest.mark.parametrize("request_", [REQUESTS[0], REQUESTS[3]], ids=str)
-def test_named_host_that_is_disabled_is_refused(cloud: NovaCloud, request_: dict[str, str]) -> None:
+def test_named_host_that_is_disabled_is_refused(cloud: CheckedCloud, request_: dict[str, str]) -> None:
     set_status(cloud, HOST, "disabled")
     try:
         assert NO_HOST in refused(cloud, **request_)
@@ -50,24 +50,24 @@ def test_named_host_that_is_disabled_is_refused(cloud: NovaCloud, request_: dict
 
 
 @pytest.mark.parametrize("request_", [{"host": "nowhere"}, {"hypervisor_hostname": "nowhere"}], ids=str)
-def test_unknown_host_is_an_invalid_request(cloud: NovaCloud, request_: dict[str, str]) -> None:
+def test_unknown_host_is_an_invalid_request(cloud: CheckedCloud, request_: dict[str, str]) -> None:
     with pytest.raises(CallFailed) as failure:
         cloud.nova.boot("server", "small", **request_)
     assert failure.value.status == 400
 
 
-def test_unknown_forced_host_is_refused(cloud: NovaCloud) -> None:
+def test_unknown_forced_host_is_refused(cloud: CheckedCloud) -> None:
     assert NO_HOST in refused(cloud, availability_zone="nova:nowhere")
 
 
-def test_several_servers_go_to_the_named_host_together_or_none(cloud: NovaCloud) -> None:
+def test_several_servers_go_to_the_named_host_together_or_none(cloud: CheckedCloud) -> None:
     cloud.nova.boot("many", "quarter", host=HOST, min_count=4, max_count=4)
     servers = cloud.nova.wait_for([server["id"] for server in cloud.nova.get("/servers")["servers"]], "ACTIVE")
     assert [server["OS-EXT-SRV-ATTR:host"] for server in servers] == [HOST] * 4
     assert NO_HOST in refused(cloud, "quarter", host=HOST)
 
 
-def test_cold_migration_goes_to_the_named_host(cloud: NovaCloud) -> None:
+def test_cold_migration_goes_to_the_named_host(cloud: CheckedCloud) -> None:
     uuid = boot(cloud, availability_zone=f"nova:{HOST}")
     cloud.nova.act(uuid, "migrate", {"host": OTHER})
     cloud.nova.wait_for([uuid], "VERIFY_RESIZE")
@@ -80,7 +80,9 @@ def test_cold_migration_goes_to_the_named_host(cloud: NovaCloud) -> None:
 
 
 @pytest.mark.parametrize(("action", "host"), [("migrate", OTHER), ("os-migrateLive", OTHER), ("os-migrateLive", HOST)])
-def test_move_to_a_full_host_or_its_own_leaves_the_server_as_it_was(cloud: NovaCloud, action: str, host: str) -> None:
+def test_move_to_a_full_host_or_its_own_leaves_the_server_as_it_was(
+    cloud: CheckedCloud, action: str, host: str
+) -> None:
     uuid = boot(cloud, host=HOST)
     before = cloud.placement.allocations(uuid)
     fill(cloud, OTHER)
@@ -92,14 +94,14 @@ def test_move_to_a_full_host_or_its_own_leaves_the_server_as_it_was(cloud: NovaC
     assert (host_of(cloud.nova, uuid), cloud.placement.allocations(uuid)) == (HOST, before)
 
 
-def test_cold_migration_to_its_own_host_is_an_invalid_request(cloud: NovaCloud) -> None:
+def test_cold_migration_to_its_own_host_is_an_invalid_request(cloud: CheckedCloud) -> None:
     uuid = boot(cloud, host=HOST)
     with pytest.raises(CallFailed) as failure:
         cloud.nova.act(uuid, "migrate", {"host": HOST})
     assert failure.value.status == 400
 
 
-def test_live_migration_goes_to_the_named_host(cloud: NovaCloud) -> None:
+def test_live_migration_goes_to_the_named_host(cloud: CheckedCloud) -> None:
     uuid = boot(cloud, host=HOST)
     cloud.nova.act(uuid, "os-migrateLive", {"host": OTHER, "block_migration": "auto"})
     wait_until(lambda: host_of(cloud.nova, uuid) == OTHER, "the live migration")
@@ -108,7 +110,7 @@ def test_live_migration_goes_to_the_named_host(cloud: NovaCloud) -> None:
     assert cloud.placement.allocations(uuid) == {provider_of(cloud, OTHER): SMALL}
 
 
-def test_host_that_a_server_was_forced_to_holds_no_resize_back(cloud: NovaCloud) -> None:
+def test_host_that_a_server_was_forced_to_holds_no_resize_back(cloud: CheckedCloud) -> None:
     uuid = boot(cloud, availability_zone=f"nova:{HOST}")
     cloud.nova.act(uuid, "resize", {"flavorRef": "large"})
     cloud.nova.wait_for([uuid], "VERIFY_RESIZE")
@@ -117,7 +119,7 @@ def test_host_that_a_server_was_forced_to_holds_no_resize_back(cloud: NovaCloud)
     assert cloud.placement.allocations(uuid) == {provider_of(cloud, destination): LARGE}
 
 
-def test_evacuation_goes_to_the_named_host(cloud: NovaCloud) -> None:
+def test_evacuation_goes_to_the_named_host(cloud: CheckedCloud) -> None:
     uuid = boot(cloud, host=HOST)
     kill_compute(cloud, HOST)
     try:
@@ -130,7 +132,7 @@ def test_evacuation_goes_to_the_named_host(cloud: NovaCloud) -> None:
     wait_until(lambda: cloud.placement.allocations(uuid) == {provider_of(cloud, OTHER): SMALL}, "the source's end")
 
 
-def test_evacuation_to_a_full_host_leaves_the_server_where_it_was(cloud: NovaCloud) -> None:
+def test_evacuation_to_a_full_host_leaves_the_server_where_it_was(cloud: CheckedCloud) -> None:
     uuid = boot(cloud, host=HOST)
     fill(cloud, OTHER)
     kill_compute(cloud, HOST)
@@ -143,7 +145,7 @@ def test_evacuation_to_a_full_host_leaves_the_server_where_it_was(cloud: NovaClo
         restart_compute(cloud, HOST)
 
 
-def test_unshelved_server_goes_to_the_named_host_or_stays_shelved(cloud: NovaCloud) -> None:
+def test_unshelved_server_goes_to_the_named_host_or_stays_shelved(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     cloud.nova.act(uuid, "shelve")
     cloud.nova.wait_for([uuid], "SHELVED_OFFLOADED")
@@ -159,6 +161,6 @@ def test_unshelved_server_goes_to_the_named_host_or_stays_shelved(cloud: NovaClo
     assert cloud.placement.allocations(uuid) == {provider_of(cloud, HOST): SMALL}
 
 
-def _ended_in_error(cloud: NovaCloud, server: str) -> bool:
+def _ended_in_error(cloud: CheckedCloud, server: str) -> bool:
     migrations = cloud.nova.get(f"/os-migrations?instance_uuid={server}")["migrations"]
     return [migration["status"] for migration in migrations] == ["error"]

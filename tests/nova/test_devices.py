@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import boot, host_of, provider_of, refused
 from tests.nova.conftest import SIZE, compared, require_equal, started_cloud
+from tests.support.nova.checked_cloud import CheckedCloud
 
 DEVICE = {"vendor_id": "8086", "product_id": "10ed"}
 ALIAS = {**DEVICE, "device_type": "type-VF", "name": "function"}
@@ -22,7 +22,7 @@ FLAVOR = "two-functions"  # of three that a host has
 
 
 @pytest.fixture(scope="module")
-def running_cloud() -> Iterator[NovaCloud]:
+def running_cloud() -> Iterator[CheckedCloud]:
     """A cloud of two computes with three virtual functions and two vCPUs each."""
     with started_cloud(replace(SIZE, computes=2, nova_options=OPTIONS)) as cloud:
         cloud.nova.create_flavor(FLAVOR, 1, 512, 4, **{"pci_passthrough:alias": "function:2"})
@@ -30,13 +30,13 @@ def running_cloud() -> Iterator[NovaCloud]:
 
 
 @pytest.fixture
-def cloud(running_cloud: NovaCloud) -> Iterator[NovaCloud]:
+def cloud(running_cloud: CheckedCloud) -> Iterator[CheckedCloud]:
     """The cloud without servers."""
     with compared(running_cloud):
         yield running_cloud
 
 
-def test_servers_go_to_the_hosts_that_have_their_devices(cloud: NovaCloud) -> None:
+def test_servers_go_to_the_hosts_that_have_their_devices(cloud: CheckedCloud) -> None:
     servers = [boot(cloud, FLAVOR) for _ in cloud.size.hosts]
     assert {host_of(cloud.nova, server) for server in servers} == {*cloud.size.hosts}
     for server in servers:
@@ -45,7 +45,7 @@ def test_servers_go_to_the_hosts_that_have_their_devices(cloud: NovaCloud) -> No
     require_equal(cloud)
 
 
-def test_deleted_server_frees_its_devices(cloud: NovaCloud) -> None:
+def test_deleted_server_frees_its_devices(cloud: CheckedCloud) -> None:
     host = cloud.size.hosts[0]
     for _ in range(2):
         server = boot(cloud, FLAVOR, host=host)
@@ -53,7 +53,7 @@ def test_deleted_server_frees_its_devices(cloud: NovaCloud) -> None:
         cloud.nova.wait_deleted([server])
 
 
-def test_move_to_a_host_without_devices_leaves_the_server_where_it_was(cloud: NovaCloud) -> None:
+def test_move_to_a_host_without_devices_leaves_the_server_where_it_was(cloud: CheckedCloud) -> None:
     server, _ = (boot(cloud, FLAVOR, host=host) for host in cloud.size.hosts)
     before = cloud.placement.allocations(server)
     cloud.nova.act(server, "migrate", {"host": None})

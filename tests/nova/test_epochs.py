@@ -4,13 +4,13 @@
 import shutil
 
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import aggregates_of, boot, kill_compute, restart_compute
 from tests.nova.conftest import require_equal
 from tests.nova.test_commands import DELETED_ORPHANS, HEALED, NO_ORPHANS, NOTHING_TO_HEAL
+from tests.support.nova.checked_cloud import CheckedCloud
 
 
-def test_commands_of_nova_recover_from_a_restored_backup(cloud: NovaCloud) -> None:
+def test_commands_of_nova_recover_from_a_restored_backup(cloud: CheckedCloud) -> None:
     old, early = boot(cloud), boot(cloud)
     data = cloud.store.folder / "data"
     backup = data.with_name("backup")
@@ -37,7 +37,7 @@ def test_commands_of_nova_recover_from_a_restored_backup(cloud: NovaCloud) -> No
     boot(cloud, "large")
 
 
-def test_computes_restore_the_providers_of_an_emptied_store(cloud: NovaCloud, aggregate: str) -> None:
+def test_computes_restore_the_providers_of_an_emptied_store(cloud: CheckedCloud, aggregate: str) -> None:
     servers = [boot(cloud) for _ in range(2)]
     cloud.store.kill()
     shutil.rmtree(cloud.store.folder / "data")
@@ -57,7 +57,7 @@ def test_computes_restore_the_providers_of_an_emptied_store(cloud: NovaCloud, ag
     boot(cloud, "large")
 
 
-def _wait_for_placement(cloud: NovaCloud) -> None:
+def _wait_for_placement(cloud: CheckedCloud) -> None:
     """Wait until gantt-placement has noticed that its store is another one."""
     wait_until(
         lambda: cloud.placement.call("GET", "/healthz", **{"OpenStack-API-Version": ""}) is not None, "the store"

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from devstack.servers.errors import ServerNotReady
 from tests.nova.actions import boot
 from tests.nova.bursts import (
@@ -27,6 +26,7 @@ from tests.nova.bursts import (
 )
 from tests.nova.conftest import SIZE
 from tests.support.clusters.clusters import workers
+from tests.support.nova.checked_cloud import CheckedCloud
 from tests.support.nova.nova_clouds import NovaClient, spec
 
 pytestmark = pytest.mark.skipif(SIZE.scheduler != "gantt", reason="GANTT_NOVA_SCHEDULER is not gantt")
@@ -38,33 +38,33 @@ BUS_SECONDS = 150.0
 DROPPED = 'gantt_scheduler_dropped_calls_total{method="select_destinations"}'
 
 
-def kill_scheduler_worker(cloud: NovaCloud) -> set[str]:
+def kill_scheduler_worker(cloud: CheckedCloud) -> set[str]:
     with calls_in_flight(cloud) as in_flight:
         kill_worker(cloud, "gantt-scheduler")
     return in_flight
 
 
-def kill_schedulers(cloud: NovaCloud) -> set[str]:
+def kill_schedulers(cloud: CheckedCloud) -> set[str]:
     with calls_in_flight(cloud) as in_flight:
         kill_group(cloud, "gantt-scheduler")
     start(cloud, "gantt-scheduler")
     return in_flight
 
 
-def kill_placement_process(cloud: NovaCloud) -> set[str]:
+def kill_placement_process(cloud: CheckedCloud) -> set[str]:
     with calls_in_flight(cloud) as in_flight:
         kill_worker(cloud, "gantt-placement")
     return in_flight
 
 
-def restart_bridge(cloud: NovaCloud) -> set[str]:
+def restart_bridge(cloud: CheckedCloud) -> set[str]:
     with recorded_in_flight(cloud) as in_flight:
         kill_group(cloud, "gantt-nova-bridge")
     start(cloud, "gantt-nova-bridge")
     return in_flight
 
 
-def restart_store(cloud: NovaCloud) -> set[str]:
+def restart_store(cloud: CheckedCloud) -> set[str]:
     with recorded_in_flight(cloud) as in_flight:
         cloud.store.kill()
     time.sleep(DOWN_SECONDS)
@@ -72,7 +72,7 @@ def restart_store(cloud: NovaCloud) -> set[str]:
     return in_flight
 
 
-def restart_message_bus(cloud: NovaCloud) -> set[str]:
+def restart_message_bus(cloud: CheckedCloud) -> set[str]:
     # A call that is sent while the bus is away is delivered after it, and its answer may be lost: it is in flight.
     with recorded_in_flight(cloud) as in_flight:
         with calls_in_flight(cloud):
@@ -82,7 +82,7 @@ def restart_message_bus(cloud: NovaCloud) -> set[str]:
 
 
 @contextlib.contextmanager
-def calls_in_flight(cloud: NovaCloud) -> Iterator[set[str]]:
+def calls_in_flight(cloud: CheckedCloud) -> Iterator[set[str]]:
     """Inside, calls of the scheduler and of Placement have sent their scripts, which run at the end."""
     cloud.store.pause()
     try:
@@ -94,7 +94,7 @@ def calls_in_flight(cloud: NovaCloud) -> Iterator[set[str]]:
 
 
 @pytest.fixture
-def whole_cloud(cloud: NovaCloud) -> Iterator[NovaCloud]:
+def whole_cloud(cloud: CheckedCloud) -> Iterator[CheckedCloud]:
     """The cloud, in which all services run again at the end."""
     yield cloud
     wait_until(lambda: len(workers(cloud.process("gantt-scheduler"))) > SIZE.schedulers, "the schedulers")
@@ -111,13 +111,13 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_servers_are_built_once_and_nothing_stays_leaked(whole_cloud: NovaCloud, fault: Fault) -> None:
+def test_servers_are_built_once_and_nothing_stays_leaked(whole_cloud: CheckedCloud, fault: Fault) -> None:
     burst = boot_during(whole_cloud, fault)
     require_built_once(whole_cloud, burst.servers)
     end_leaks(whole_cloud, burst)
 
 
-def test_restart_of_the_message_bus_builds_nothing_twice_and_leaves_no_leak(whole_cloud: NovaCloud) -> None:
+def test_restart_of_the_message_bus_builds_nothing_twice_and_leaves_no_leak(whole_cloud: CheckedCloud) -> None:
     cloud = whole_cloud
     in_flight = request_during(cloud, restart_message_bus, boots=10)
     # The queues of this Nova are not durable: what they had is lost, and a server whose request was among it stays
@@ -131,7 +131,7 @@ def test_restart_of_the_message_bus_builds_nothing_twice_and_leaves_no_leak(whol
     boot(cloud)
 
 
-def test_calls_of_conductors_that_gave_up_claim_nothing(whole_cloud: NovaCloud) -> None:
+def test_calls_of_conductors_that_gave_up_claim_nothing(whole_cloud: CheckedCloud) -> None:
     cloud = whole_cloud
     kill_group(cloud, "gantt-scheduler")
     uuids = [cloud.nova.boot(f"late{number}", "small") for number in range(3)]
@@ -142,7 +142,7 @@ def test_calls_of_conductors_that_gave_up_claim_nothing(whole_cloud: NovaCloud) 
     assert cloud.metric(DROPPED) == len(uuids)
 
 
-def test_claim_whose_answer_was_lost_is_found_and_ended(cloud: NovaCloud) -> None:
+def test_claim_whose_answer_was_lost_is_found_and_ended(cloud: CheckedCloud) -> None:
     server = boot(cloud)
     consumer = str(uuid.uuid4())
     client = NovaClient(cloud.parts.urls.bus)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import boot, host_of, hosts_tried
 from tests.nova.conftest import SIZE, compared, started_cloud
 from tests.nova.groups import MakeGroup, members_by_host, one_by_one
+from tests.support.nova.checked_cloud import CheckedCloud
 
 # nova-scheduler reads for each request where servers are: what computes report to it is up to two minutes late.
 # Computes do not judge a second time, which would hide what the scheduler decides.
@@ -21,20 +21,20 @@ RULES: list[tuple[str, dict[str, int]]] = [("anti-affinity", {}), ("anti-affinit
 
 
 @pytest.fixture(scope="module")
-def running_cloud() -> Iterator[NovaCloud]:
+def running_cloud() -> Iterator[CheckedCloud]:
     """A cloud of three computes with the options."""
     with started_cloud(replace(SIZE, computes=3, nova_options=OPTIONS)) as cloud:
         yield cloud
 
 
 @pytest.fixture
-def cloud(running_cloud: NovaCloud) -> Iterator[NovaCloud]:
+def cloud(running_cloud: CheckedCloud) -> Iterator[CheckedCloud]:
     """The cloud without servers."""
     with compared(running_cloud):
         yield running_cloud
 
 
-def fill_group(cloud: NovaCloud, group: str, count: int) -> None:
+def fill_group(cloud: CheckedCloud, group: str, count: int) -> None:
     """Boot members, and require that there is no capacity for another one."""
     assert one_by_one(cloud, group, count) == ["ACTIVE"] * count
     assert one_by_one(cloud, group, 1) == ["ERROR"]
@@ -42,7 +42,7 @@ def fill_group(cloud: NovaCloud, group: str, count: int) -> None:
 
 @pytest.mark.parametrize(("policy", "rules"), RULES)
 def test_member_on_an_alternate_repels_others(
-    cloud: NovaCloud, make_group: MakeGroup, policy: str, rules: dict[str, int]
+    cloud: CheckedCloud, make_group: MakeGroup, policy: str, rules: dict[str, int]
 ) -> None:
     group, per_host = make_group(policy, **rules), rules.get("max_server_per_host", 1)
     member = boot(cloud, hints={"group": group}, metadata={"failed_builds": "1"})
@@ -51,7 +51,7 @@ def test_member_on_an_alternate_repels_others(
     assert members_by_host(cloud) == dict.fromkeys(cloud.size.hosts, per_host)
 
 
-def test_member_on_an_alternate_attracts_others(cloud: NovaCloud, make_group: MakeGroup) -> None:
+def test_member_on_an_alternate_attracts_others(cloud: CheckedCloud, make_group: MakeGroup) -> None:
     group = make_group("affinity")
     member = boot(cloud, hints={"group": group}, metadata={"failed_builds": "1"})
     assert one_by_one(cloud, group, 2) == ["ACTIVE"] * 2
@@ -60,7 +60,7 @@ def test_member_on_an_alternate_attracts_others(cloud: NovaCloud, make_group: Ma
 
 @pytest.mark.parametrize(("policy", "rules"), RULES)
 def test_member_in_an_unconfirmed_resize_repels_others_from_its_destination_only(
-    cloud: NovaCloud, make_group: MakeGroup, policy: str, rules: dict[str, int]
+    cloud: CheckedCloud, make_group: MakeGroup, policy: str, rules: dict[str, int]
 ) -> None:
     """The migration's consumer, which holds the source, is no member: Nova's filters count servers on their host."""
     group, per_host = make_group(policy, **rules), rules.get("max_server_per_host", 1)
@@ -73,7 +73,7 @@ def test_member_in_an_unconfirmed_resize_repels_others_from_its_destination_only
     assert members_by_host(cloud) == dict.fromkeys(cloud.size.hosts, per_host)
 
 
-def test_member_of_a_pair_cannot_leave_the_other(cloud: NovaCloud, make_group: MakeGroup) -> None:
+def test_member_of_a_pair_cannot_leave_the_other(cloud: CheckedCloud, make_group: MakeGroup) -> None:
     group = make_group("affinity")
     members = [boot(cloud, hints={"group": group}) for _ in range(2)]
     host = host_of(cloud.nova, members[0])

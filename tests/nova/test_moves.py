@@ -7,13 +7,13 @@ import pytest
 
 from devstack.nova import roles
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import LARGE, SMALL, boot, host_of, kill_compute, migration_of, provider_of, restart_compute
 from tests.nova.conftest import require_equal
+from tests.support.nova.checked_cloud import CheckedCloud
 
 
 @pytest.fixture
-def resized(cloud: NovaCloud) -> tuple[str, str]:
+def resized(cloud: CheckedCloud) -> tuple[str, str]:
     """A server after a resize that is not confirmed, and its former host."""
     uuid = boot(cloud)
     source = host_of(cloud.nova, uuid)
@@ -22,7 +22,7 @@ def resized(cloud: NovaCloud) -> tuple[str, str]:
     return uuid, source
 
 
-def test_unconfirmed_resize_holds_both_hosts(cloud: NovaCloud, resized: tuple[str, str]) -> None:
+def test_unconfirmed_resize_holds_both_hosts(cloud: CheckedCloud, resized: tuple[str, str]) -> None:
     uuid, source = resized
     destination = host_of(cloud.nova, uuid)
     assert destination != source
@@ -30,7 +30,7 @@ def test_unconfirmed_resize_holds_both_hosts(cloud: NovaCloud, resized: tuple[st
     assert cloud.placement.allocations(migration_of(cloud.nova, uuid)) == {provider_of(cloud, source): SMALL}
 
 
-def test_confirmed_resize_frees_the_source(cloud: NovaCloud, resized: tuple[str, str]) -> None:
+def test_confirmed_resize_frees_the_source(cloud: CheckedCloud, resized: tuple[str, str]) -> None:
     uuid, _ = resized
     cloud.nova.act(uuid, "confirmResize")
     cloud.nova.wait_for([uuid], "ACTIVE")
@@ -38,7 +38,7 @@ def test_confirmed_resize_frees_the_source(cloud: NovaCloud, resized: tuple[str,
     assert cloud.placement.allocations(migration_of(cloud.nova, uuid)) == {}
 
 
-def test_reverted_resize_frees_the_destination(cloud: NovaCloud, resized: tuple[str, str]) -> None:
+def test_reverted_resize_frees_the_destination(cloud: CheckedCloud, resized: tuple[str, str]) -> None:
     uuid, source = resized
     cloud.nova.act(uuid, "revertResize")
     cloud.nova.wait_for([uuid], "ACTIVE")
@@ -46,7 +46,7 @@ def test_reverted_resize_frees_the_destination(cloud: NovaCloud, resized: tuple[
     assert cloud.placement.allocations(migration_of(cloud.nova, uuid)) == {}
 
 
-def test_deletion_of_a_resized_server_frees_both_hosts(cloud: NovaCloud, resized: tuple[str, str]) -> None:
+def test_deletion_of_a_resized_server_frees_both_hosts(cloud: CheckedCloud, resized: tuple[str, str]) -> None:
     uuid, _ = resized
     migration = migration_of(cloud.nova, uuid)
     cloud.nova.call("DELETE", f"/servers/{uuid}")
@@ -54,7 +54,7 @@ def test_deletion_of_a_resized_server_frees_both_hosts(cloud: NovaCloud, resized
     assert cloud.placement.allocations(uuid) == cloud.placement.allocations(migration) == {}
 
 
-def test_resize_that_fits_nowhere_leaves_the_server_as_it_was(cloud: NovaCloud) -> None:
+def test_resize_that_fits_nowhere_leaves_the_server_as_it_was(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     before = cloud.placement.allocations(uuid)
     for _ in range(cloud.size.computes - 1):
@@ -65,7 +65,7 @@ def test_resize_that_fits_nowhere_leaves_the_server_as_it_was(cloud: NovaCloud) 
     assert cloud.placement.allocations(uuid) == before
 
 
-def test_cold_migration_moves_what_the_server_holds(cloud: NovaCloud) -> None:
+def test_cold_migration_moves_what_the_server_holds(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     source = host_of(cloud.nova, uuid)
     cloud.nova.act(uuid, "migrate", {"host": None})
@@ -76,7 +76,7 @@ def test_cold_migration_moves_what_the_server_holds(cloud: NovaCloud) -> None:
     assert cloud.placement.allocations(uuid) == {provider_of(cloud, host_of(cloud.nova, uuid)): SMALL}
 
 
-def test_live_migration_moves_what_the_server_holds(cloud: NovaCloud) -> None:
+def test_live_migration_moves_what_the_server_holds(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     source = host_of(cloud.nova, uuid)
     cloud.nova.act(uuid, "os-migrateLive", {"host": None, "block_migration": "auto"})
@@ -86,7 +86,7 @@ def test_live_migration_moves_what_the_server_holds(cloud: NovaCloud) -> None:
     assert cloud.placement.allocations(uuid) == {provider_of(cloud, host_of(cloud.nova, uuid)): SMALL}
 
 
-def test_live_migration_that_fits_nowhere_leaves_the_server_as_it_was(cloud: NovaCloud) -> None:
+def test_live_migration_that_fits_nowhere_leaves_the_server_as_it_was(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     before = cloud.placement.allocations(uuid)
     for _ in range(cloud.size.computes - 1):
@@ -98,7 +98,7 @@ def test_live_migration_that_fits_nowhere_leaves_the_server_as_it_was(cloud: Nov
 
 
 @pytest.fixture
-def failed_host(cloud: NovaCloud) -> Iterator[str]:
+def failed_host(cloud: CheckedCloud) -> Iterator[str]:
     """A host with a server, whose compute has been killed and is declared down; it is started again at the end."""
     host = host_of(cloud.nova, boot(cloud))
     kill_compute(cloud, host)
@@ -106,7 +106,7 @@ def failed_host(cloud: NovaCloud) -> Iterator[str]:
     restart_compute(cloud, host)
 
 
-def test_evacuated_server_holds_both_hosts_until_the_source_returns(cloud: NovaCloud, failed_host: str) -> None:
+def test_evacuated_server_holds_both_hosts_until_the_source_returns(cloud: CheckedCloud, failed_host: str) -> None:
     (server,) = cloud.nova.get("/servers")["servers"]
     uuid, source = server["id"], provider_of(cloud, failed_host)
     cloud.nova.act(uuid, "evacuate", {})

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import LARGE, SMALL, boot, fill, host_of, migration_of, provider_of, refused
 from tests.nova.aggregates import host_aggregate
 from tests.nova.conftest import SIZE, compared, delete_servers, require_equal, started_cloud
 from tests.nova.groups import Boot, MakeGroup, in_one_request, members_by_host, one_by_one
+from tests.support.nova.checked_cloud import CheckedCloud
 
 FILTERS = ("ComputeFilter", "ComputeCapabilitiesFilter", "ImagePropertiesFilter", "AggregateInstanceExtraSpecsFilter")
 OPTIONS = {
@@ -25,21 +25,21 @@ NO_HOST = "No valid host was found"
 
 
 @pytest.fixture(scope="module")
-def running_cloud() -> Iterator[NovaCloud]:
+def running_cloud() -> Iterator[CheckedCloud]:
     """A cloud of two computes with the options."""
     with started_cloud(replace(SIZE, computes=2, nova_options=OPTIONS)) as cloud:
         yield cloud
 
 
 @pytest.fixture
-def cloud(running_cloud: NovaCloud) -> Iterator[NovaCloud]:
+def cloud(running_cloud: CheckedCloud) -> Iterator[CheckedCloud]:
     """The cloud without servers."""
     with compared(running_cloud):
         yield running_cloud
 
 
 @pytest.fixture
-def resized(cloud: NovaCloud) -> str:
+def resized(cloud: CheckedCloud) -> str:
     """A server after a resize on its own host: the other one is full."""
     server = boot(cloud, host=HOST)
     fill(cloud, OTHER)
@@ -49,7 +49,7 @@ def resized(cloud: NovaCloud) -> str:
     return server
 
 
-def test_resize_on_the_same_host_holds_both_flavors(cloud: NovaCloud, resized: str) -> None:
+def test_resize_on_the_same_host_holds_both_flavors(cloud: CheckedCloud, resized: str) -> None:
     provider = provider_of(cloud, HOST)
     assert cloud.placement.allocations(resized) == {provider: LARGE}
     assert cloud.placement.allocations(migration_of(cloud.nova, resized)) == {provider: SMALL}
@@ -57,7 +57,7 @@ def test_resize_on_the_same_host_holds_both_flavors(cloud: NovaCloud, resized: s
 
 @pytest.mark.parametrize(("action", "amounts"), [("confirmResize", LARGE), ("revertResize", SMALL)])
 def test_resize_on_the_same_host_ends_with_one_flavor(
-    cloud: NovaCloud, resized: str, action: str, amounts: dict[str, int]
+    cloud: CheckedCloud, resized: str, action: str, amounts: dict[str, int]
 ) -> None:
     migration = migration_of(cloud.nova, resized)
     cloud.nova.act(resized, action)
@@ -67,7 +67,7 @@ def test_resize_on_the_same_host_ends_with_one_flavor(
     assert cloud.placement.allocations(migration) == {}
 
 
-def test_resize_fits_on_no_host_that_holds_both_flavors_only_apart(cloud: NovaCloud) -> None:
+def test_resize_fits_on_no_host_that_holds_both_flavors_only_apart(cloud: CheckedCloud) -> None:
     server = boot(cloud, "quarter", host=HOST)
     fill(cloud, OTHER)
     cloud.nova.act(server, "resize", {"flavorRef": "whole"})
@@ -76,7 +76,7 @@ def test_resize_fits_on_no_host_that_holds_both_flavors_only_apart(cloud: NovaCl
     assert host_of(cloud.nova, server) == HOST
 
 
-def test_cold_migration_stays_off_its_host(cloud: NovaCloud) -> None:
+def test_cold_migration_stays_off_its_host(cloud: CheckedCloud) -> None:
     server = boot(cloud, host=HOST)
     fill(cloud, OTHER)
     cloud.nova.act(server, "migrate", {"host": None})
@@ -85,7 +85,7 @@ def test_cold_migration_stays_off_its_host(cloud: NovaCloud) -> None:
     assert host_of(cloud.nova, server) == HOST
 
 
-def test_aggregate_with_a_required_trait_takes_servers_that_require_it(cloud: NovaCloud) -> None:
+def test_aggregate_with_a_required_trait_takes_servers_that_require_it(cloud: CheckedCloud) -> None:
     special = _flavor(cloud, **{f"trait:{TRAIT}": "required"})
     with host_aggregate(cloud, [HOST], **{f"trait:{TRAIT}": "required"}):
         assert host_of(cloud.nova, boot(cloud, "whole")) == OTHER
@@ -95,7 +95,7 @@ def test_aggregate_with_a_required_trait_takes_servers_that_require_it(cloud: No
     assert {host_of(cloud.nova, boot(cloud, "whole")) for _ in range(2)} == {HOST, OTHER}
 
 
-def test_flavor_goes_to_aggregates_whose_metadata_match(cloud: NovaCloud) -> None:
+def test_flavor_goes_to_aggregates_whose_metadata_match(cloud: CheckedCloud) -> None:
     fast = _flavor(cloud, **{"aggregate_instance_extra_specs:disk": "<or> ssd <or> nvme"})
     with host_aggregate(cloud, [OTHER], disk="nvme"), host_aggregate(cloud, [HOST], disk="tape"):
         assert host_of(cloud.nova, boot(cloud, fast)) == OTHER
@@ -106,7 +106,7 @@ def test_flavor_goes_to_aggregates_whose_metadata_match(cloud: NovaCloud) -> Non
 
 @pytest.mark.parametrize("way", [one_by_one, in_one_request])
 def test_soft_affinity_outweighs_free_capacity_by_its_multiplier(
-    cloud: NovaCloud, make_group: MakeGroup, way: Boot
+    cloud: CheckedCloud, make_group: MakeGroup, way: Boot
 ) -> None:
     group = make_group("soft-affinity")
     boot(cloud, host=HOST)  # the other host has more free capacity from now on
@@ -115,6 +115,6 @@ def test_soft_affinity_outweighs_free_capacity_by_its_multiplier(
     assert members_by_host(cloud) == {HOST: 5}
 
 
-def _flavor(cloud: NovaCloud, **extra_specs: str) -> str:
+def _flavor(cloud: CheckedCloud, **extra_specs: str) -> str:
     """Create a flavor that takes all of a host."""
     return cloud.nova.create_flavor(f"whole-{uuid.uuid4()}", 16, 512, 4, **extra_specs)

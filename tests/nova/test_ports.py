@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from devstack.nova.client import RestClient, wait_until
-from devstack.nova.cloud import NovaCloud
 from devstack.nova.fakes.neutron import NETWORK
 from tests.nova.actions import boot, create_child, host_of, provider_of
+from tests.support.nova.checked_cloud import CheckedCloud
 
 EGRESS = "NET_BW_EGR_KILOBIT_PER_SEC"
 TRAITS = ["CUSTOM_PHYSNET_PHYSNET0", "CUSTOM_VNIC_TYPE_NORMAL"]
@@ -16,7 +16,7 @@ INVENTORY = {"total": 10_000, "reserved": 0, "min_unit": 1, "max_unit": 10_000, 
 
 
 @pytest.fixture
-def bridges(cloud: NovaCloud) -> Iterator[dict[str, str]]:
+def bridges(cloud: CheckedCloud) -> Iterator[dict[str, str]]:
     """The provider of a bridge with bandwidth below each host's, by host, as Neutron's agents make them."""
     placement = cloud.placement
     for name in TRAITS:
@@ -35,28 +35,28 @@ def bridges(cloud: NovaCloud) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def port(cloud: NovaCloud) -> str:
+def port(cloud: CheckedCloud) -> str:
     """A port that requests bandwidth."""
     return _create_port(cloud)
 
 
-def _neutron(cloud: NovaCloud) -> RestClient:
+def _neutron(cloud: CheckedCloud) -> RestClient:
     return RestClient(f"{cloud.parts.urls.fakes}/network/v2.0", {})
 
 
-def _create_port(cloud: NovaCloud, kilobits: int = 6_000) -> str:
+def _create_port(cloud: CheckedCloud, kilobits: int = 6_000) -> str:
     request = {"required": TRAITS, "resources": {EGRESS: kilobits}}
     record = {"network_id": NETWORK, "resource_request": request}
     identity: str = _neutron(cloud).call("POST", "/ports", {"port": record})["port"]["id"]
     return identity
 
 
-def _attach(cloud: NovaCloud, server: str, port: str) -> None:
+def _attach(cloud: CheckedCloud, server: str, port: str) -> None:
     cloud.nova.call("POST", f"/servers/{server}/os-interface", {"interfaceAttachment": {"port_id": port}})
 
 
 def test_attached_interface_holds_bandwidth_of_the_servers_host(
-    cloud: NovaCloud, bridges: dict[str, str], port: str
+    cloud: CheckedCloud, bridges: dict[str, str], port: str
 ) -> None:
     server = boot(cloud)
     before = cloud.placement.allocations(server)
@@ -68,7 +68,7 @@ def test_attached_interface_holds_bandwidth_of_the_servers_host(
     wait_until(lambda: cloud.placement.allocations(server) == before, "the bandwidth to be freed")
 
 
-def test_interface_that_fits_not_is_refused(cloud: NovaCloud, bridges: dict[str, str], port: str) -> None:
+def test_interface_that_fits_not_is_refused(cloud: CheckedCloud, bridges: dict[str, str], port: str) -> None:
     server = boot(cloud)
     _attach(cloud, server, port)
     before = cloud.placement.allocations(server)
@@ -77,7 +77,7 @@ def test_interface_that_fits_not_is_refused(cloud: NovaCloud, bridges: dict[str,
     assert cloud.placement.allocations(server) == before
 
 
-def test_server_with_a_port_boots_where_bandwidth_is_left(cloud: NovaCloud, bridges: dict[str, str]) -> None:
+def test_server_with_a_port_boots_where_bandwidth_is_left(cloud: CheckedCloud, bridges: dict[str, str]) -> None:
     count = cloud.size.computes
     ports = [_create_port(cloud) for _ in range(count)]
     servers = [boot(cloud, networks=[{"port": port}]) for port in ports]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from devstack.nova.client import CallFailed, wait_until
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import SMALL, boot, create_child, host_of, kill_compute, provider_of, restart_compute
 from tests.nova.conftest import require_equal
+from tests.support.nova.checked_cloud import CheckedCloud
 
 HOST = "host1"
 # Nova finds devices by the names of providers.
@@ -19,7 +19,7 @@ CHILD = f"{HOST}_0000:81:00.0 slot/é (1)"
 INVENTORY = {"total": 4, "reserved": 0, "min_unit": 1, "max_unit": 4, "step_size": 1, "allocation_ratio": 1.0}
 
 
-def _tree(cloud: NovaCloud, host: str = HOST) -> dict[str, dict[str, Any]]:
+def _tree(cloud: CheckedCloud, host: str = HOST) -> dict[str, dict[str, Any]]:
     """Return the inventories of a host's tree by the name of the provider."""
     root = provider_of(cloud, host)
     providers = cloud.placement.get(f"/resource_providers?in_tree={root}")["resource_providers"]
@@ -30,7 +30,7 @@ def _tree(cloud: NovaCloud, host: str = HOST) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def slots(cloud: NovaCloud) -> Iterator[str]:
+def slots(cloud: CheckedCloud) -> Iterator[str]:
     """A flavor with a slot, of which the node HOST has four; at the end it has none."""
     _restart(cloud, SIMULATED_SLOTS="4")
     wait_until(lambda: "CUSTOM_SLOT" in _tree(cloud)[HOST], "the slots of the node")
@@ -43,7 +43,7 @@ def slots(cloud: NovaCloud) -> Iterator[str]:
     wait_until(lambda: "CUSTOM_SLOT" not in str(_tree(cloud)), "the end of the slots")
 
 
-def test_reshape_moves_what_servers_hold_to_a_child_of_the_exact_name(cloud: NovaCloud, slots: str) -> None:
+def test_reshape_moves_what_servers_hold_to_a_child_of_the_exact_name(cloud: CheckedCloud, slots: str) -> None:
     server = boot(cloud, slots)
     root = provider_of(cloud, HOST)
     assert cloud.placement.allocations(server) == {root: {**SMALL, "CUSTOM_SLOT": 1}}
@@ -60,7 +60,7 @@ def test_reshape_moves_what_servers_hold_to_a_child_of_the_exact_name(cloud: Nov
     assert cloud.placement.allocations(other) == {root: SMALL, child: {"CUSTOM_SLOT": 1}}
 
 
-def test_servers_of_a_nested_resource_fill_it_exactly(cloud: NovaCloud, slots: str) -> None:
+def test_servers_of_a_nested_resource_fill_it_exactly(cloud: CheckedCloud, slots: str) -> None:
     _restart(cloud, SIMULATED_SLOTS="4", SIMULATED_SLOTS_PROVIDER=CHILD)
     wait_until(lambda: CHILD in _tree(cloud), "the child")
     servers = [cloud.nova.boot(f"server{number}", slots) for number in range(5)]
@@ -68,7 +68,7 @@ def test_servers_of_a_nested_resource_fill_it_exactly(cloud: NovaCloud, slots: s
     assert sorted(states) == ["ACTIVE"] * 4 + ["ERROR"]
 
 
-def test_deleted_service_takes_its_providers_and_allocations_along(cloud: NovaCloud) -> None:
+def test_deleted_service_takes_its_providers_and_allocations_along(cloud: CheckedCloud) -> None:
     host = "decommissioned"
     cloud.add_compute(host)
     root = provider_of(cloud, host)
@@ -89,18 +89,18 @@ def test_deleted_service_takes_its_providers_and_allocations_along(cloud: NovaCl
     Path(cloud.parts.state / host / "compute_id").unlink()
 
 
-def test_disabled_service_is_marked_by_a_trait(cloud: NovaCloud) -> None:
+def test_disabled_service_is_marked_by_a_trait(cloud: CheckedCloud) -> None:
     (service,) = cloud.nova.get(f"/os-services?binary=nova-compute&host={HOST}")["services"]
     for status in ("disabled", "enabled"):
         cloud.nova.call("PUT", f"/os-services/{service['id']}", {"status": status})
         wait_until(lambda status=status: _is_disabled(cloud) == (status == "disabled"), f"{HOST} to be {status}")
 
 
-def _is_disabled(cloud: NovaCloud) -> bool:
+def _is_disabled(cloud: CheckedCloud) -> bool:
     traits = cloud.placement.get(f"/resource_providers/{provider_of(cloud, HOST)}/traits")["traits"]
     return "COMPUTE_STATUS_DISABLED" in traits
 
 
-def _restart(cloud: NovaCloud, **env: str) -> None:
+def _restart(cloud: CheckedCloud, **env: str) -> None:
     kill_compute(cloud, HOST)
     restart_compute(cloud, HOST, **env)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 from devstack.nova.client import CallFailed
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import boot
+from tests.support.nova.checked_cloud import CheckedCloud
 
 QUOTA = "/os-quota-sets/demo"
 
 
 @pytest.fixture
-def quota(cloud: NovaCloud) -> Iterator[dict[str, int]]:
+def quota(cloud: CheckedCloud) -> Iterator[dict[str, int]]:
     """A project that may use three cores."""
     limits = {"cores": 3, "ram": 4096}
     cloud.nova.call("PUT", QUOTA, {"quota_set": limits})
@@ -21,7 +21,7 @@ def quota(cloud: NovaCloud) -> Iterator[dict[str, int]]:
     cloud.nova.call("DELETE", QUOTA)
 
 
-def test_quota_counts_what_placement_says_is_used(cloud: NovaCloud, quota: dict[str, int]) -> None:
+def test_quota_counts_what_placement_says_is_used(cloud: CheckedCloud, quota: dict[str, int]) -> None:
     servers = [boot(cloud) for _ in range(quota["cores"])]
     with pytest.raises(CallFailed, match="Quota exceeded for cores: Requested 1, but already used 3 of 3 cores"):
         cloud.nova.boot("one-more", "small")
@@ -32,7 +32,7 @@ def test_quota_counts_what_placement_says_is_used(cloud: NovaCloud, quota: dict[
     boot(cloud)
 
 
-def test_limits_show_what_is_used(cloud: NovaCloud, quota: dict[str, int]) -> None:
+def test_limits_show_what_is_used(cloud: CheckedCloud, quota: dict[str, int]) -> None:
     boot(cloud, "large")
     limits = cloud.nova.get("/limits")["limits"]["absolute"]
     assert (limits["totalCoresUsed"], limits["totalRAMUsed"]) == (2, 1024)

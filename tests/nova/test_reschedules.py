@@ -4,14 +4,14 @@
 import pytest
 
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import SMALL, boot, host_of, hosts_tried, provider_of
+from tests.support.nova.checked_cloud import CheckedCloud
 
 MAX_ATTEMPTS = 3  # Nova's default
 
 
 @pytest.mark.parametrize("failures", range(1, MAX_ATTEMPTS))
-def test_build_that_fails_goes_on_at_an_alternate(cloud: NovaCloud, failures: int) -> None:
+def test_build_that_fails_goes_on_at_an_alternate(cloud: CheckedCloud, failures: int) -> None:
     server = boot(cloud, metadata={"failed_builds": str(failures)})
     tried = hosts_tried(cloud, server, "failed_builds")
     assert len(set(tried)) == len(tried) == failures + 1
@@ -19,7 +19,7 @@ def test_build_that_fails_goes_on_at_an_alternate(cloud: NovaCloud, failures: in
     assert cloud.placement.allocations(server) == {provider_of(cloud, tried[-1]): SMALL}
 
 
-def test_build_that_fails_everywhere_ends_after_all_attempts(cloud: NovaCloud) -> None:
+def test_build_that_fails_everywhere_ends_after_all_attempts(cloud: CheckedCloud) -> None:
     server = cloud.nova.boot("server", "small", metadata={"failed_builds": str(MAX_ATTEMPTS)})
     (failed,) = cloud.nova.wait_for([server], "ERROR")
     assert "Exceeded maximum number of retries" in failed["fault"]["message"]
@@ -28,7 +28,7 @@ def test_build_that_fails_everywhere_ends_after_all_attempts(cloud: NovaCloud) -
     assert cloud.placement.allocations(server) == {}
 
 
-def test_live_migration_goes_on_at_another_host_where_one_refuses(cloud: NovaCloud) -> None:
+def test_live_migration_goes_on_at_another_host_where_one_refuses(cloud: CheckedCloud) -> None:
     server = boot(cloud, metadata={"failed_checks": "1"})
     source = host_of(cloud.nova, server)
     cloud.nova.act(server, "os-migrateLive", {"host": None, "block_migration": "auto"})
@@ -39,7 +39,7 @@ def test_live_migration_goes_on_at_another_host_where_one_refuses(cloud: NovaClo
     assert cloud.placement.allocations(server) == {provider_of(cloud, destination): SMALL}
 
 
-def test_server_deleted_while_it_is_built_holds_nothing(cloud: NovaCloud) -> None:
+def test_server_deleted_while_it_is_built_holds_nothing(cloud: CheckedCloud) -> None:
     server = cloud.nova.boot("server", "small", metadata={"build_seconds": "10"})
     wait_until(lambda: cloud.nova.server(server)["OS-EXT-STS:task_state"] == "spawning", "the build")
     cloud.nova.call("DELETE", f"/servers/{server}")

@@ -3,24 +3,24 @@
 
 import pytest
 
-from devstack.nova.cloud import NovaCloud
 from devstack.nova.fakes.glance import IMAGES
 from tests.nova.actions import SMALL, boot, host_of, provider_of
+from tests.support.nova.checked_cloud import CheckedCloud
 
 
-def test_server_holds_its_flavor_on_its_host(cloud: NovaCloud) -> None:
+def test_server_holds_its_flavor_on_its_host(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     assert cloud.placement.allocations(uuid) == {provider_of(cloud, host_of(cloud.nova, uuid)): SMALL}
 
 
-def test_deleted_server_holds_nothing(cloud: NovaCloud) -> None:
+def test_deleted_server_holds_nothing(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     cloud.nova.call("DELETE", f"/servers/{uuid}")
     cloud.nova.wait_deleted([uuid])
     assert cloud.placement.allocations(uuid) == {}
 
 
-def test_parallel_boots_fill_the_cloud_exactly(cloud: NovaCloud) -> None:
+def test_parallel_boots_fill_the_cloud_exactly(cloud: CheckedCloud) -> None:
     count = 4 * cloud.size.computes
     uuids = [cloud.nova.boot(f"server{number}", "quarter") for number in range(count)]
     cloud.nova.wait_for(uuids, "ACTIVE")
@@ -30,14 +30,14 @@ def test_parallel_boots_fill_the_cloud_exactly(cloud: NovaCloud) -> None:
         assert cloud.placement.get(f"/resource_providers/{provider['uuid']}/usages")["usages"]["VCPU"] == 16
 
 
-def test_deletion_frees_a_full_host(cloud: NovaCloud) -> None:
+def test_deletion_frees_a_full_host(cloud: CheckedCloud) -> None:
     uuids = [boot(cloud, "whole") for _ in range(cloud.size.computes)]
     cloud.nova.call("DELETE", f"/servers/{uuids[0]}")
     cloud.nova.wait_deleted(uuids[:1])
     boot(cloud, "whole")
 
 
-def test_all_servers_of_a_request_are_placed_or_none(cloud: NovaCloud) -> None:
+def test_all_servers_of_a_request_are_placed_or_none(cloud: CheckedCloud) -> None:
     server = {"name": "many", "flavorRef": "whole", "imageRef": IMAGES["cirros"], "networks": "none"}
     server |= {"min_count": cloud.size.computes + 1}
     cloud.nova.call("POST", "/servers", {"server": server})
@@ -47,7 +47,7 @@ def test_all_servers_of_a_request_are_placed_or_none(cloud: NovaCloud) -> None:
     assert not any(cloud.placement.allocations(uuid) for uuid in uuids)
 
 
-def test_shelved_server_holds_nothing_until_it_is_unshelved(cloud: NovaCloud) -> None:
+def test_shelved_server_holds_nothing_until_it_is_unshelved(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     cloud.nova.act(uuid, "shelve")
     cloud.nova.wait_for([uuid], "SHELVED_OFFLOADED")
@@ -57,7 +57,7 @@ def test_shelved_server_holds_nothing_until_it_is_unshelved(cloud: NovaCloud) ->
     assert cloud.placement.allocations(uuid) == {provider_of(cloud, host_of(cloud.nova, uuid)): SMALL}
 
 
-def test_server_that_fits_nowhere_stays_shelved(cloud: NovaCloud) -> None:
+def test_server_that_fits_nowhere_stays_shelved(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     cloud.nova.act(uuid, "shelve")
     cloud.nova.wait_for([uuid], "SHELVED_OFFLOADED")
@@ -69,7 +69,7 @@ def test_server_that_fits_nowhere_stays_shelved(cloud: NovaCloud) -> None:
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_rebuild_keeps_what_the_server_holds(cloud: NovaCloud, image: str) -> None:
+def test_rebuild_keeps_what_the_server_holds(cloud: CheckedCloud, image: str) -> None:
     uuid = boot(cloud)
     before = cloud.placement.allocations(uuid)
     cloud.nova.act(uuid, "rebuild", {"imageRef": IMAGES[image]})

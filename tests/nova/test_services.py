@@ -4,7 +4,6 @@
 import pytest
 
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import (
     SMALL,
     boot,
@@ -17,12 +16,13 @@ from tests.nova.actions import (
 )
 from tests.nova.conftest import require_equal
 from tests.nova.known_hosts import wait_for_host
+from tests.support.nova.checked_cloud import CheckedCloud
 
 HOST = "host4"
 NO_HOST = "No valid host was found"
 
 
-def test_disabled_host_takes_no_server_until_it_is_enabled(cloud: NovaCloud) -> None:
+def test_disabled_host_takes_no_server_until_it_is_enabled(cloud: CheckedCloud) -> None:
     resident = boot(cloud, host=HOST)
     set_status(cloud, HOST, "disabled")
     try:
@@ -36,7 +36,7 @@ def test_disabled_host_takes_no_server_until_it_is_enabled(cloud: NovaCloud) -> 
 
 
 @pytest.mark.parametrize("action", ["migrate", "os-migrateLive"])
-def test_disabled_host_is_emptied_by_moves(cloud: NovaCloud, action: str) -> None:
+def test_disabled_host_is_emptied_by_moves(cloud: CheckedCloud, action: str) -> None:
     server = boot(cloud, host=HOST)
     set_status(cloud, HOST, "disabled")
     try:
@@ -53,7 +53,7 @@ def test_disabled_host_is_emptied_by_moves(cloud: NovaCloud, action: str) -> Non
         set_status(cloud, HOST, "enabled")
 
 
-def test_restarted_compute_keeps_what_its_servers_hold_and_takes_more(cloud: NovaCloud) -> None:
+def test_restarted_compute_keeps_what_its_servers_hold_and_takes_more(cloud: CheckedCloud) -> None:
     server = boot(cloud, host=HOST)
     kill_compute(cloud, HOST)
     assert cloud.placement.allocations(server) == {provider_of(cloud, HOST): SMALL}
@@ -63,7 +63,7 @@ def test_restarted_compute_keeps_what_its_servers_hold_and_takes_more(cloud: Nov
     assert host_of(cloud.nova, boot(cloud, host=HOST)) == HOST
 
 
-def test_host_that_is_declared_down_takes_no_server(cloud: NovaCloud) -> None:
+def test_host_that_is_declared_down_takes_no_server(cloud: CheckedCloud) -> None:
     kill_compute(cloud, HOST)
     wait_for_host(cloud, HOST, forced_down=True)
     try:

@@ -12,11 +12,11 @@ from devstack.confs import PARTITION
 from devstack.deploy.users import redis_users
 from devstack.nova import roles
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from scheduler_svc.core.namespaces.compute_node import NAMESPACE
 from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import SMALL, boot, host_of, provider_of
 from tests.nova.conftest import SIZE
+from tests.support.nova.checked_cloud import CheckedCloud
 
 pytestmark = pytest.mark.skipif(SIZE.scheduler != "shadow", reason="GANTT_NOVA_SCHEDULER is not shadow")
 
@@ -25,19 +25,19 @@ AGREED = {"same host", "another host with an equal score"}
 
 
 @contextlib.contextmanager
-def store_of(cloud: NovaCloud) -> Iterator[RedisStore]:
+def store_of(cloud: CheckedCloud) -> Iterator[RedisStore]:
     """Return the store as the bridge writes it."""
     url = cloud.store.url(redis_users.NOVA_BRIDGE.name)
     with contextlib.closing(RedisStore(url, PARTITION, namespaces=[NAMESPACE])) as store:
         yield store
 
 
-def start_again(cloud: NovaCloud, name: str) -> None:
+def start_again(cloud: CheckedCloud, name: str) -> None:
     """Start a daemon of the role of the scheduler that was stopped."""
     cloud.spawn(next(daemon for daemon in roles.served_by(cloud.parts, "scheduler") if daemon.name == name))
 
 
-def comparisons(cloud: NovaCloud) -> dict[str, dict[str, Any]]:
+def comparisons(cloud: CheckedCloud) -> dict[str, dict[str, Any]]:
     """Return the comparison of each instance that the command exports."""
     lines = cloud.gantt("decision", "export").splitlines()
     records = [json.loads(line) for line in lines if line.startswith("{")]
@@ -46,14 +46,14 @@ def comparisons(cloud: NovaCloud) -> dict[str, dict[str, Any]]:
     }
 
 
-def compared(cloud: NovaCloud, *uuids: str) -> list[dict[str, Any]]:
+def compared(cloud: CheckedCloud, *uuids: str) -> list[dict[str, Any]]:
     """Wait for the comparisons of these instances."""
     wait_until(lambda: set(uuids) <= comparisons(cloud).keys(), "comparisons")
     rows = comparisons(cloud)
     return [rows[uuid] for uuid in uuids]
 
 
-def test_boots_are_novas_and_are_compared(cloud: NovaCloud) -> None:
+def test_boots_are_novas_and_are_compared(cloud: CheckedCloud) -> None:
     uuids = [boot(cloud) for _ in range(3)]
     rows = compared(cloud, *uuids)
     for uuid, row in zip(uuids, rows, strict=True):
@@ -64,14 +64,14 @@ def test_boots_are_novas_and_are_compared(cloud: NovaCloud) -> None:
         assert cloud.placement.allocations(uuid) == {provider_of(cloud, host): SMALL}
 
 
-def test_parallel_boots_fill_the_cloud_beside_the_shadow(cloud: NovaCloud) -> None:
+def test_parallel_boots_fill_the_cloud_beside_the_shadow(cloud: CheckedCloud) -> None:
     uuids = [cloud.nova.boot(f"server{number}", "quarter") for number in range(2 * cloud.size.computes)]
     cloud.nova.wait_for(uuids, "ACTIVE")
     claims = {uuid: cloud.placement.allocations(uuid) for uuid in uuids}
     assert {len(allocations) for allocations in claims.values()} == {1}
 
 
-def test_refusal_of_both_is_recorded(cloud: NovaCloud) -> None:
+def test_refusal_of_both_is_recorded(cloud: CheckedCloud) -> None:
     cloud.nova.create_flavor("huge", 10_000, 512, 4)
     uuid = cloud.nova.boot("huge", "huge")
     cloud.nova.wait_for([uuid], "ERROR")
@@ -80,7 +80,7 @@ def test_refusal_of_both_is_recorded(cloud: NovaCloud) -> None:
     assert "not enough VCPU" in row["why"]
 
 
-def test_hosts_that_are_unfit_in_gantts_data_only_are_reported(cloud: NovaCloud) -> None:
+def test_hosts_that_are_unfit_in_gantts_data_only_are_reported(cloud: CheckedCloud) -> None:
     """Sabotage: the bridge is stopped, and its documents say that all hosts are down."""
     cloud.process("gantt-nova-bridge").stop(STOP_SECONDS)
     try:
@@ -107,7 +107,7 @@ def set_up(store: RedisStore, *, is_up: bool) -> None:
         store.put_state(NAMESPACE, name, version, {**document, "up": is_up})
 
 
-def test_moves_are_compared_by_the_host_that_they_gain(cloud: NovaCloud) -> None:
+def test_moves_are_compared_by_the_host_that_they_gain(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     source = host_of(cloud.nova, uuid)
     cloud.nova.act(uuid, "migrate")
@@ -120,7 +120,7 @@ def test_moves_are_compared_by_the_host_that_they_gain(cloud: NovaCloud) -> None
     cloud.nova.wait_for([uuid], "ACTIVE")
 
 
-def test_row_of_nova_scheduler_can_be_deleted_after_the_switch_and_comes_back_with_it(cloud: NovaCloud) -> None:
+def test_row_of_nova_scheduler_can_be_deleted_after_the_switch_and_comes_back_with_it(cloud: CheckedCloud) -> None:
     def rows() -> list[dict[str, Any]]:
         listed: list[dict[str, Any]] = cloud.nova.get("/os-services?binary=nova-scheduler")["services"]
         return listed

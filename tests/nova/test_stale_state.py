@@ -13,10 +13,10 @@ import oslo_messaging as messaging
 import pytest
 
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import boot
 from tests.nova.conftest import SIZE, compared, started_cloud
 from tests.nova.known_hosts import HOSTS, documents
+from tests.support.nova.checked_cloud import CheckedCloud
 from tests.support.nova.nova_clouds import NovaClient, hosts_of, new_context, spec
 
 pytestmark = pytest.mark.skipif(SIZE.scheduler != "gantt", reason="GANTT_NOVA_SCHEDULER is not gantt")
@@ -30,14 +30,14 @@ REFUSAL = re.compile(r"Nova's databases were last read (\d+) s ago")
 
 
 @pytest.fixture(scope="module")
-def running_cloud() -> Iterator[NovaCloud]:
+def running_cloud() -> Iterator[CheckedCloud]:
     """A cloud of two computes, which are down soon and whose state is refused soon."""
     with started_cloud(replace(SIZE, computes=2, bridge_max_age=PATIENCE, nova_options=OPTIONS)) as cloud:
         yield cloud
 
 
 @pytest.fixture
-def cloud(running_cloud: NovaCloud) -> Iterator[NovaCloud]:
+def cloud(running_cloud: CheckedCloud) -> Iterator[CheckedCloud]:
     """The cloud without servers; all its services run again at the end."""
     with compared(running_cloud):
         yield running_cloud
@@ -55,7 +55,7 @@ class Answer:
 class Caller:
     """Calls gantt-scheduler as a conductor does, and ends the claims that it makes: nova-api needs its database."""
 
-    def __init__(self, cloud: NovaCloud) -> None:
+    def __init__(self, cloud: CheckedCloud) -> None:
         self._cloud = cloud
         self._client = NovaClient(cloud.parts.urls.bus)
 
@@ -75,20 +75,20 @@ class Caller:
 
 
 @pytest.fixture
-def caller(cloud: NovaCloud) -> Iterator[Caller]:
+def caller(cloud: CheckedCloud) -> Iterator[Caller]:
     calls = Caller(cloud)
     yield calls
     calls.close()
 
 
-def ages(cloud: NovaCloud) -> dict[str, float]:
+def ages(cloud: CheckedCloud) -> dict[str, float]:
     """Return how old the state was by the record of each decision, 0 while it was current."""
     lines = cloud.gantt("decision", "export").splitlines()
     records = [json.loads(line) for line in lines if line.startswith("{")]
     return {record["request_id"]: record["spec"].get("host_state_age_s", 0.0) for record in records}
 
 
-def test_hosts_stay_as_they_were_until_the_patience_ends(cloud: NovaCloud, caller: Caller) -> None:
+def test_hosts_stay_as_they_were_until_the_patience_ends(cloud: CheckedCloud, caller: Caller) -> None:
     server = boot(cloud)
     time.sleep(FLUSH_SECONDS)
     before = documents(cloud, HOSTS)
@@ -113,7 +113,7 @@ def test_hosts_stay_as_they_were_until_the_patience_ends(cloud: NovaCloud, calle
     cloud.nova.wait_for([server, boot(cloud)], "ACTIVE")
 
 
-def _require_ages(cloud: NovaCloud, answers: list[Answer], unfit: Answer) -> None:
+def _require_ages(cloud: CheckedCloud, answers: list[Answer], unfit: Answer) -> None:
     """Require that decisions record the age, also that of a refusal, and that `gantt explain` shows it."""
     by_request = ages(cloud)
     assert all(answer.host in cloud.size.hosts for answer in answers)

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from devstack.nova import comparison
 from devstack.nova.client import wait_until
-from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import boot, host_of
 from tests.nova.conftest import SIZE, delete_servers, require_equal, started_cloud
 from tests.nova.groups import MakeGroup, one_by_one
 from tests.nova.known_hosts import HOSTS, documents
+from tests.support.nova import comparison
+from tests.support.nova.checked_cloud import CheckedCloud
 
 pytestmark = pytest.mark.skipif(SIZE.scheduler != "gantt", reason="GANTT_NOVA_SCHEDULER is not gantt")
 
@@ -21,14 +21,14 @@ COMPUTES = 3
 
 
 @pytest.fixture(scope="module")
-def running_cloud() -> Iterator[NovaCloud]:
+def running_cloud() -> Iterator[CheckedCloud]:
     """A cloud without gantt."""
     with started_cloud(replace(SIZE, computes=COMPUTES, placement="placement", scheduler="nova")) as cloud:
         yield cloud
 
 
 @pytest.fixture
-def cloud(running_cloud: NovaCloud) -> Iterator[NovaCloud]:
+def cloud(running_cloud: CheckedCloud) -> Iterator[CheckedCloud]:
     """The cloud without servers."""
     delete_servers(running_cloud.nova)
     yield running_cloud
@@ -36,7 +36,7 @@ def cloud(running_cloud: NovaCloud) -> Iterator[NovaCloud]:
     require_equal(running_cloud)
 
 
-def import_placement(cloud: NovaCloud) -> None:
+def import_placement(cloud: CheckedCloud) -> None:
     """Let gantt serve Placement with all that OpenStack's has."""
     before = comparison.provider_allocations(cloud.placement)
     cloud.stop_role("placement")
@@ -47,7 +47,7 @@ def import_placement(cloud: NovaCloud) -> None:
     require_equal(cloud)
 
 
-def export_placement(cloud: NovaCloud) -> None:
+def export_placement(cloud: CheckedCloud) -> None:
     """Let OpenStack's Placement serve again, with all that gantt has."""
     before = comparison.provider_allocations(cloud.placement)
     cloud.stop_role("placement")
@@ -58,7 +58,7 @@ def export_placement(cloud: NovaCloud) -> None:
     require_equal(cloud)
 
 
-def let_decide(cloud: NovaCloud, scheduler: str) -> None:
+def let_decide(cloud: CheckedCloud, scheduler: str) -> None:
     """Replace the scheduler under servers, which hold what they allocations."""
     before = comparison.provider_allocations(cloud.placement)
     cloud.stop_role("scheduler")
@@ -69,7 +69,7 @@ def let_decide(cloud: NovaCloud, scheduler: str) -> None:
     assert comparison.provider_allocations(cloud.placement) == before
 
 
-def require_work(cloud: NovaCloud) -> None:
+def require_work(cloud: CheckedCloud) -> None:
     """Boot, resize and delete servers, and require equal records after each step."""
     stays, goes = boot(cloud), boot(cloud)
     require_equal(cloud)
@@ -83,7 +83,7 @@ def require_work(cloud: NovaCloud) -> None:
     require_equal(cloud)
 
 
-def compared(cloud: NovaCloud, server: str) -> bool:
+def compared(cloud: CheckedCloud, server: str) -> bool:
     """Return whether the shadow has compared its decision about a server with nova-scheduler's."""
     lines = cloud.gantt("decision", "export").splitlines()
     records = [json.loads(line) for line in lines if line.startswith("{")]
@@ -93,7 +93,7 @@ def compared(cloud: NovaCloud, server: str) -> bool:
 
 
 @pytest.mark.timeout(1800)
-def test_servers_live_through_the_switch_to_gantt_and_back(cloud: NovaCloud, make_group: MakeGroup) -> None:
+def test_servers_live_through_the_switch_to_gantt_and_back(cloud: CheckedCloud, make_group: MakeGroup) -> None:
     repelling, attracting = make_group("anti-affinity"), make_group("affinity")
     first = boot(cloud, hints={"group": attracting})
     boot(cloud, hints={"group": repelling})

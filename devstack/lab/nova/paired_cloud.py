@@ -15,8 +15,6 @@ from typing import Any
 import amqp
 
 from devstack import peer_environments
-from devstack.confs import PARTITION
-from devstack.deploy.users import redis_users
 from devstack.deploy.users.folder import private_folder, write_private
 from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.lab.nova import echo
@@ -33,7 +31,7 @@ from devstack.nova.cloud import NOVA_VHOST, NovaCloud
 from devstack.nova.confs import PLACEMENT_DATABASE
 from devstack.nova.roles import CloudParts, Daemon
 from devstack.nova.size import CloudSize
-from devstack.servers.ports import LOOPBACK, answers, free_port
+from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess
 from scheduler_svc.core.namespaces.compute_node import NAMESPACE
 from scheduler_svc.store import paging
@@ -90,9 +88,7 @@ class PairedCloud:
             _with_settings(daemon, self._gantt_settings) for daemon in roles.served_by(self._gantt_parts, "scheduler")
         ]
         self._processes = {daemon.name: cloud.spawn(daemon) for daemon in daemons}
-        for daemon in daemons:
-            if daemon.port is not None:
-                self._processes[daemon.name].wait_ready(partial(answers, daemon.port), START_SECONDS)
+        cloud.wait_for_ports([(daemon, self._processes[daemon.name]) for daemon in daemons])
 
     def close(self) -> None:
         self._cleanup.close()
@@ -104,8 +100,7 @@ class PairedCloud:
         connection = self._cloud.parts.urls.databases[PLACEMENT_DATABASE]
         self._placement.ask("prepare", connection=connection, providers=[host.provider() for host in hosts(0, size)])
         self._records.ask("add", computes=[(host.name, host.uuid) for host in added], total=TOTAL)
-        url = self._cloud.store.url(redis_users.SCHEDULER.name)
-        with contextlib.closing(RedisStore(url, PARTITION, namespaces=(NAMESPACE,))) as store:
+        with contextlib.closing(self._cloud.open_store(NAMESPACE)) as store:
             for host in added:
                 create_provider(store, host.provider(), host.name)
             wait_until(lambda: _count(store) == size, f"{size} documents of gantt-nova-bridge", START_SECONDS)

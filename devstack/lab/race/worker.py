@@ -122,12 +122,8 @@ def _work(settings: RaceSettings, partition: str, pipe: PipeEnd, index: int) -> 
         pipe.send(READY)
         pipe.recv()
         with ThreadPoolExecutor(settings.callers) as callers:
-            outcomes = callers.map(functools.partial(_place, scheduler, policy), servers)
-            for server, is_placed in zip(servers, outcomes, strict=True):
-                if is_placed:
-                    tally.placements += 1
-                else:
-                    tally.refusals += 1
+            tally.placements = sum(callers.map(functools.partial(_place, scheduler, policy), servers))
+        tally.refusals = len(servers) - tally.placements
     pipe.send(tally)
 
 

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy
 
 from devstack.nova import records
+from tests.support.nova import comparison
 
 TABLES = (
     "CREATE TABLE compute_nodes (hypervisor_hostname TEXT, uuid TEXT, deleted INTEGER)",
@@ -106,13 +107,13 @@ def test_evacuated_instance_holds_both_hosts_until_the_source_returns(database: 
 def test_server_has_its_guest_on_its_host(database: str, state: str, is_required: bool) -> None:
     _add(database, "server", "a", state)
     hosts = {"server": frozenset("a")}
-    assert records.guests(database) == records.Guests(hosts if is_required else {}, hosts)
+    assert comparison.guests(database) == comparison.Guests(hosts if is_required else {}, hosts)
 
 
 def test_server_with_a_task_may_have_a_guest(database: str) -> None:
     _add(database, "server", "a")
     _execute(database, "UPDATE instances SET task_state = 'rebuilding'")
-    assert records.guests(database) == records.Guests({}, {"server": frozenset("a")})
+    assert comparison.guests(database) == comparison.Guests({}, {"server": frozenset("a")})
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_server_with_a_task_may_have_a_guest(database: str) -> None:
 def test_source_of_a_move_may_have_a_guest_until_its_end(database: str, status: str, kind: str, allowed: str) -> None:
     _add(database, "server", "b", "resized")
     _migrate(database, "server", status, kind)
-    assert records.guests(database) == records.Guests({"server": frozenset("b")}, {"server": frozenset(allowed)})
+    assert comparison.guests(database) == comparison.Guests({"server": frozenset("b")}, {"server": frozenset(allowed)})
 
 
 class _Placement:

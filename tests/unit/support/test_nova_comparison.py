@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from devstack.nova import comparison
-from devstack.nova.records import Guests
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store.records import Verification
+from tests.support.nova import comparison
+from tests.support.nova.comparison import Guests
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 512}
 HELD = {"a": {"server": SMALL, "other": SMALL}, "b": {}}

@@ -3,9 +3,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from devstack.nova.client import CloudPlacementClient
-from devstack.nova.records import Guests
+from devstack.nova.records import EVACUATED, HOLDING, rows
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Claim
@@ -13,6 +14,40 @@ from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.claims import ClaimQueries
 
 ProviderAllocations = dict[str, dict[str, dict[str, int]]]  # {provider: {consumer: {resource class: amount}}}
+
+# In other states an instance may lack a guest: its build or move failed or has not ended.
+WITH_GUEST = ("active", "paused", "resized", "stopped", "suspended")
+
+GUESTS = "SELECT uuid, host, vm_state, task_state FROM instances WHERE deleted = 0 AND NOT hidden AND host IS NOT NULL"
+MOVES = """
+SELECT instance_uuid, source_compute, dest_compute, status, migration_type FROM migrations
+WHERE deleted = 0 AND instance_uuid IN (SELECT uuid FROM instances WHERE deleted = 0)
+"""
+
+
+@dataclass(frozen=True)
+class Guests:
+    """Hosts where each server must have a guest, and hosts where it may have one."""
+
+    required: Mapping[str, frozenset[str]]
+    allowed: Mapping[str, frozenset[str]]
+
+
+def guests(*databases: str) -> Guests:
+    """Return the hosts of each server's guests, according to the cells' databases (URLs).
+
+    A move's source keeps its guest until the move is confirmed, an evacuation's source until it returns.
+    """
+    instances, moves = ([row for database in databases for row in rows(database, query)] for query in (GUESTS, MOVES))
+    required = {uuid: frozenset([host]) for uuid, host, state, task in instances if state in WITH_GUEST and not task}
+    allowed = {uuid: frozenset([host]) for uuid, host, _, _ in instances}
+    for uuid, source, destination, status, kind in moves:
+        if kind == "evacuation":
+            hosts = {source} if status == EVACUATED else set()
+        else:
+            hosts = {source, destination} if status in HOLDING else set()
+        allowed[uuid] = allowed.get(uuid, frozenset()) | hosts
+    return Guests(required, allowed)
 
 
 def provider_allocations(placement: CloudPlacementClient) -> ProviderAllocations:
