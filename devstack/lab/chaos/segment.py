@@ -107,18 +107,16 @@ class Segment:
     def _run_burst(self, burst: FaultBurst, caller: HistoryCaller, writer: HistoryWriter) -> float | None:
         """Inject the faults, heal each after its time, and return the seconds until recovery."""
         ends: list[tuple[float, Fault, str]] = []
-        for drawn in burst.faults:
-            time.sleep(drawn.pause)
-            detail = drawn.fault.inject()
-            writer.fault(
-                name=drawn.fault.KIND, detail=detail, step="inject", idle=burst.is_idle, hosts=drawn.fault.lost_hosts
-            )
-            ends.append((time.monotonic() + drawn.hold, drawn.fault, detail))
+        for fault in burst.faults:
+            time.sleep(fault.pause)
+            detail = fault.inject()
+            writer.fault(name=fault.kind.name, detail=detail, step="inject", idle=burst.is_idle, hosts=fault.lost_hosts)
+            ends.append((time.monotonic() + fault.hold, fault, detail))
         for end, fault, detail in sorted(ends, key=lambda item: item[0]):
             time.sleep(max(0.0, end - time.monotonic()))
             ended_at = time.monotonic()
             occurred = fault.heal()
-            writer.fault(name=fault.KIND, step="heal", occurred=occurred)
+            writer.fault(name=fault.kind.name, step="heal", occurred=occurred)
             self._note(fault, detail, occurred, burst.is_idle)
         seconds = time.monotonic() - ended_at if self._probe(caller) else None
         if seconds is None:
@@ -128,8 +126,8 @@ class Segment:
         return seconds
 
     def _note(self, fault: Fault, detail: str, occurred: bool, is_idle: bool) -> None:
-        self._say(f"{fault.KIND} ({detail}){'' if occurred else ', did not occur'}")
-        figures, kind = self.figures, fault.KIND
+        self._say(f"{fault.kind.name} ({detail}){'' if occurred else ', did not occur'}")
+        figures, kind = self.figures, fault.kind.name
         if not occurred:
             figures.missed[kind] += 1
             return

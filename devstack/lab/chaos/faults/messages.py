@@ -2,14 +2,16 @@
 """Faults of the bus: kill, closed or cut connections, purged queues, repeated messages."""
 
 import contextlib
-import threading
+import random
+import time
 import uuid
+from collections import defaultdict
 
 import amqp
 
 from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.lab.chaos.deployment import ChaosCluster
-from devstack.lab.chaos.faults.fault import BUS, DaemonFault, Fault
+from devstack.lab.chaos.faults.fault import BUS, Fault, FaultKind, Steps, Target, draw_bus, draw_daemon
 from devstack.servers.ports import LOOPBACK
 from rpcapi.access.broker_users import VHOST
 
@@ -18,128 +20,83 @@ MOST_MESSAGES = 500
 SERVICES = ("conductor", "scheduler", "claims", "compute")
 
 
-class _BusFault(Fault):
-    targets = frozenset({BUS})
+def kill_bus(fault: Fault) -> Steps:
+    """Kill and restart RabbitMQ, which loses transient messages."""
+    fault.cluster.rabbit.kill()
+    yield "RabbitMQ"
+    fault.cluster.rabbit.start()
 
 
-class BusKilled(_BusFault):
-    """Kill and restart of RabbitMQ, which loses transient messages."""
-
-    KIND = "bus killed"
-
-    def inject(self) -> str:
-        self.cluster.rabbit.kill()
-        return "RabbitMQ"
-
-    def heal(self) -> bool:
-        self.cluster.rabbit.start()
-        return True
+def close_connections(fault: Fault) -> Steps:
+    """Close all connections of one daemon or of all daemons, which loses messages on their way."""
+    names = sorted(fault.cluster.proxies)
+    if fault.chance.random() < 0.5:
+        names = [fault.chance.choice(names)]
+    count = sum(fault.cluster.proxies[name].close_connections() for name in names)
+    yield f"{count} connections of {', '.join(names)}"
 
 
-class ConnectionsClosed(_BusFault):
-    """Closing of all connections of one daemon or of all daemons, which loses messages on their way."""
-
-    KIND = "connections closed"
-
-    def inject(self) -> str:
-        names = sorted(self.cluster.proxies)
-        if self.chance.random() < 0.5:
-            names = [self.chance.choice(names)]
-        count = sum(self.cluster.proxies[name].close_connections() for name in names)
-        return f"{count} connections of {', '.join(names)}"
+def cut_off_agent(fault: Fault, name: str) -> Steps:
+    """Interrupt the traffic between an agent and the bus; later the messages arrive or the connections break."""
+    proxy = fault.cluster.proxies[name]
+    proxy.cut()
+    yield name
+    if fault.chance.random() < 0.5:
+        proxy.close_connections()
+    proxy.mend()
 
 
-class AgentCutOff(DaemonFault):
-    """Interrupted traffic between an agent and the bus; later the messages arrive or the connections break."""
-
-    KIND = "agent cut off"
-    PROGRAM = "compute"
-    HOLD = (1.0, 12.0)
-
-    def inject(self) -> str:
-        self.cluster.proxies[self.name].cut()
-        return self.name
-
-    def heal(self) -> bool:
-        proxy = self.cluster.proxies[self.name]
-        if self.chance.random() < 0.5:
-            proxy.close_connections()
-        proxy.mend()
-        return True
+def draw_program(cluster: ChaosCluster, chance: random.Random) -> Target:
+    program = chance.choice(sorted(set(cluster.programs.values())))
+    names = [name for name, own in cluster.programs.items() if own == program]
+    return frozenset({BUS, *names}), (program, names)
 
 
-class QueuesPurged(Fault):
-    """Purge of a program's queues after a kill of its daemons, which would keep the queues empty."""
-
-    KIND = "queues purged"
-    NEEDS_LOAD = True
-    purged: int = 0
-    program: str
-
-    def choose(self) -> None:
-        self.program = self.chance.choice(sorted(set(self.cluster.programs.values())))
-        self.targets = frozenset({BUS, *self._names()})
-
-    def inject(self) -> str:
-        for name in self._names():
-            self.cluster.kill_daemon(name)
-        threading.Event().wait(self.chance.uniform(*TAP_SECONDS))
-        queues = _queues(self.cluster)
-        with _connection(self.cluster, ADMIN) as connection:
-            self.purged = sum(_purge(connection, queue) for queue in queues)
-        return f"{self.purged} messages of {len(queues)} queues, without any {self.program}"
-
-    def heal(self) -> bool:
-        self.cluster.revive()
-        return self.purged > 0
-
-    def _names(self) -> list[str]:
-        return [name for name, program in self.cluster.programs.items() if program == self.program]
+def purge_queues(fault: Fault, program: str, names: list[str]) -> Steps:
+    """Purge a program's queues after a kill of its daemons, which would keep the queues empty."""
+    for name in names:
+        fault.cluster.kill_daemon(name)
+    time.sleep(fault.chance.uniform(*TAP_SECONDS))
+    queues = _queues(fault.cluster)
+    with _connection(fault.cluster, ADMIN) as connection:
+        purged = sum(_purge(connection, queue) for queue in queues)
+    yield f"{purged} messages of {len(queues)} queues, without any {program}"
+    fault.cluster.revive()
+    fault.occurred = purged > 0
 
 
-class MessagesRepeated(_BusFault):
-    """Repetition of captured messages: late, reordered, some of them twice."""
+def repeat_messages(fault: Fault) -> Steps:
+    """Repeat captured messages: late, reordered, some of them twice."""
+    service = fault.chance.choice(SERVICES)
+    with _connection(fault.cluster, ADMIN) as connection:
+        channel = connection.channel()
+        tap = f"tap-{uuid.uuid4().hex}"
+        channel.queue_declare(tap, exclusive=True)
+        channel.queue_bind(tap, f"gantt-{service}", "#")
+        time.sleep(fault.chance.uniform(*TAP_SECONDS))
+        messages: list[amqp.Message] = []
+        while len(messages) < MOST_MESSAGES and (message := channel.basic_get(tap, no_ack=True)) is not None:
+            messages.append(message)
+        channel.queue_delete(tap)
+    messages += [message for message in messages if fault.chance.random() < 0.3]
+    fault.chance.shuffle(messages)
+    _publish(fault.cluster, messages)
+    yield f"{len(messages)} messages to {service}"
+    fault.occurred = bool(messages)
 
-    KIND = "messages duplicated and reordered"
-    NEEDS_LOAD = True
-    repeated: int = 0
 
-    def inject(self) -> str:
-        service = self.chance.choice(SERVICES)
-        with _connection(self.cluster, ADMIN) as connection:
+def _publish(cluster: ChaosCluster, messages: list[amqp.Message]) -> None:
+    """Publish each message as its original sender, because the broker verifies the user id."""
+    by_user: dict[str, list[amqp.Message]] = defaultdict(list)
+    for message in messages:
+        by_user[message.properties.get("user_id", ADMIN)].append(message)
+    for user, own in by_user.items():
+        with _connection(cluster, user) as connection:
             channel = connection.channel()
-            tap = f"tap-{uuid.uuid4().hex}"
-            channel.queue_declare(tap, exclusive=True)
-            channel.queue_bind(tap, f"gantt-{service}", "#")
-            threading.Event().wait(self.chance.uniform(*TAP_SECONDS))
-            messages: list[amqp.Message] = []
-            while len(messages) < MOST_MESSAGES:
-                message = channel.basic_get(tap, no_ack=True)
-                if message is None:
-                    break
-                messages.append(message)
-            channel.queue_delete(tap)
-        messages += [message for message in messages if self.chance.random() < 0.3]
-        self.chance.shuffle(messages)
-        self._publish(messages)
-        return f"{self.repeated} messages to {service}"
-
-    def heal(self) -> bool:
-        return self.repeated > 0
-
-    def _publish(self, messages: list[amqp.Message]) -> None:
-        """Publish each message as its original sender, because the broker verifies the user id."""
-        by_user: dict[str, list[amqp.Message]] = {}
-        for message in messages:
-            by_user.setdefault(message.properties.get("user_id", ADMIN), []).append(message)
-        for user, own in by_user.items():
-            with _connection(self.cluster, user) as connection:
-                channel = connection.channel()
-                for message in own:
-                    delivery = message.delivery_info
-                    copy = amqp.Message(_with_new_id(message.body), **message.properties)
-                    channel.basic_publish(copy, delivery["exchange"], delivery["routing_key"])
-                    self.repeated += 1
+            for message in own:
+                delivery = message.delivery_info
+                copy = amqp.Message(_with_new_id(message.body), **message.properties)
+                channel.basic_publish(copy, delivery["exchange"], delivery["routing_key"])
 
 
 def _with_new_id(body: str | bytes) -> str:
@@ -182,4 +139,10 @@ def _purge(connection: amqp.Connection, queue: str) -> int:
     return count
 
 
-FAULTS: tuple[type[Fault], ...] = (BusKilled, ConnectionsClosed, AgentCutOff, QueuesPurged, MessagesRepeated)
+FAULTS = (
+    FaultKind("bus killed", draw_bus, kill_bus),
+    FaultKind("connections closed", draw_bus, close_connections),
+    FaultKind("agent cut off", draw_daemon("compute"), cut_off_agent, (1.0, 12.0)),
+    FaultKind("queues purged", draw_program, purge_queues, needs_load=True),
+    FaultKind("messages duplicated and reordered", draw_bus, repeat_messages, needs_load=True),
+)

@@ -2,17 +2,14 @@
 """Faults of the partitions' stores and the conductors' store: kill, failover, data loss, full disk, stepped clock."""
 
 import contextlib
-import random
 import resource
 import shutil
-import threading
 import time
 from pathlib import Path
 
 import redis
 
-from devstack.lab.chaos.deployment import ChaosCluster
-from devstack.lab.chaos.faults.fault import RECORDS, STORE, Fault, limit_files
+from devstack.lab.chaos.faults.fault import Fault, FaultKind, Steps, draw_records, draw_store, limit_files
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import poll
@@ -21,178 +18,114 @@ from devstack.servers.sentinel import SentinelGroup
 
 FAILOVER_SECONDS = 60.0
 ROLE_SECONDS, ROLE_POLL = 5.0, 0.5
+CLOCK_STEPS_MS = (-2_592_000_000, -3_600_000, 3_600_000, 2_592_000_000)
 
 
-class _StoreFault(Fault):
-    partition: str
-    group: SentinelGroup
-
-    def choose(self) -> None:
-        self.partition, self.group = choose_store(self.cluster, self.chance)
-        self.targets = frozenset({f"{STORE} {self.partition}"})
-
-    def heal(self) -> bool:
-        restore_roles(self.group)
-        return True
+def restart_store(fault: Fault, partition: str, group: SentinelGroup) -> Steps:
+    """Kill the primary, which restarts from its append-only file before a failover."""
+    yield restart_primary(group).folder.name
+    restore_roles(group)
 
 
-class _RecordsFault(Fault):
-    targets = frozenset({RECORDS})
+def suspend_store(fault: Fault, partition: str, group: SentinelGroup) -> Steps:
+    """Suspend the primary, for shorter or longer than the sentinels wait."""
+    server = group.primary()
+    server.pause()
+    yield server.folder.name
+    server.resume()
+    restore_roles(group)
 
 
-class StoreRestarted(_StoreFault):
-    """Kill of the primary, which restarts from its append-only file before a failover."""
-
-    KIND = "store killed and restarted"
-
-    def inject(self) -> str:
-        return restart_primary(self.group).folder.name
-
-
-class StorePaused(_StoreFault):
-    """Suspension of the primary, for shorter or longer than the sentinels wait."""
-
-    KIND = "store suspended"
-    HOLD = (0.2, 4.0)
-    server: RedisServer
-
-    def inject(self) -> str:
-        self.server = self.group.primary()
-        self.server.pause()
-        return self.server.folder.name
-
-    def heal(self) -> bool:
-        self.server.resume()
-        return super().heal()
+def fail_over(fault: Fault, partition: str, group: SentinelGroup) -> Steps:
+    """Kill the primary, which returns as a replica after the failover."""
+    old = group.primary()
+    old.kill()
+    yield f"from {old.folder.name}"
+    fault.occurred = _replaced(group, old)
 
 
-class StoreFailedOver(_StoreFault):
-    """Failover after a kill of the primary, which returns as a replica."""
-
-    KIND = "store failed over"
-    old: RedisServer
-
-    def inject(self) -> str:
-        self.old = self.group.primary()
-        self.old.kill()
-        return f"from {self.old.folder.name}"
-
-    def heal(self) -> bool:
-        occurred = poll(lambda: self.group.primary() is not self.old, FAILOVER_SECONDS)
-        restore_roles(self.group)
-        return occurred
+def fail_over_to_lagging_replica(fault: Fault, partition: str, group: SentinelGroup) -> Steps:
+    """Fail over to a replica that was cut off before, so that the last writes are lost."""
+    old = group.primary()
+    with _replica(group, old).client() as client:
+        client.execute_command("REPLICAOF", LOOPBACK, str(free_port()))
+    lag = fault.chance.uniform(0.2, 2.5)
+    time.sleep(lag)
+    old.kill()
+    yield f"from {old.folder.name}, {lag:.1f} s behind"
+    fault.occurred = _replaced(group, old)
 
 
-class StoreFailedOverLagging(StoreFailedOver):
-    """Failover to a replica that was cut off before, so that the last writes are lost."""
-
-    KIND = "store failed over to a lagging replica"
-
-    def inject(self) -> str:
-        old = self.old = self.group.primary()
-        replica = next(server for server in self.group.servers if server is not old)
-        with replica.client() as client:
-            client.execute_command("REPLICAOF", LOOPBACK, str(free_port()))
-        lag = self.chance.uniform(0.2, 2.5)
-        threading.Event().wait(lag)
-        old.kill()
-        return f"from {old.folder.name}, {lag:.1f} s behind"
+def empty_store(fault: Fault, partition: str, group: SentinelGroup) -> Steps:
+    with fault.cluster.store_client(partition) as client:
+        client.flushall()
+    yield "all keys"
+    restore_roles(group)
 
 
-class StoreEmptied(_StoreFault):
-    KIND = "store emptied"
-
-    def inject(self) -> str:
-        with self.cluster.store_client(self.partition) as client:
-            client.flushall()
-        return "all keys"
-
-
-class StoreRestored(_StoreFault):
-    """Restart of the store from a copy of its files that is some seconds old."""
-
-    KIND = "store restored from a backup"
-
-    def inject(self) -> str:
-        primary = self.group.primary()
-        replica = next(server for server in self.group.servers if server is not primary)
-        backup = _copied_data(primary)
-        age = self.chance.uniform(0.5, 4.0)
-        threading.Event().wait(age)
-        for server in (primary, replica):
-            server.kill()
-        shutil.rmtree(primary.folder / "data")
-        backup.rename(primary.folder / "data")
-        shutil.rmtree(replica.folder / "data")
-        primary.replica_of = replica.replica_of = None
-        primary.start()
-        return f"{age:.1f} s old"
+def restore_backup(fault: Fault, partition: str, group: SentinelGroup) -> Steps:
+    """Restart the store from a copy of its files that is some seconds old."""
+    primary = group.primary()
+    replica = _replica(group, primary)
+    backup = _copied_data(primary)
+    age = fault.chance.uniform(0.5, 4.0)
+    time.sleep(age)
+    for server in (primary, replica):
+        server.kill()
+        shutil.rmtree(server.folder / "data")
+        server.replica_of = None
+    backup.rename(primary.folder / "data")
+    primary.start()
+    yield f"{age:.1f} s old"
+    restore_roles(group)
 
 
-class StoreClockStepped(_StoreFault):
-    """Step of the server's clock, simulated by moving the partition's last recorded reading."""
-
-    KIND = "store's clock stepped"
-
-    def inject(self) -> str:
-        step_ms = self.chance.choice((-2_592_000_000, -3_600_000, 3_600_000, 2_592_000_000))
-        with self.cluster.store_client(self.partition) as client:
-            meta = f"gantt:{{p:{self.partition}}}:meta"
-            if client.hexists(meta, "clock"):
-                client.hincrby(meta, "clock", -step_ms)
-        return f"by {step_ms // 1000} s"
+def step_store_clock(fault: Fault, partition: str, group: SentinelGroup) -> Steps:
+    """Step the server's clock, simulated by moving the partition's last recorded reading."""
+    step_ms = fault.chance.choice(CLOCK_STEPS_MS)
+    with fault.cluster.store_client(partition) as client:
+        meta = f"gantt:{{p:{partition}}}:meta"
+        if client.hexists(meta, "clock"):
+            client.hincrby(meta, "clock", -step_ms)
+    yield f"by {step_ms // 1000} s"
+    restore_roles(group)
 
 
-class StoreDiskFull(_StoreFault):
-    """Full disk of the primary: it refuses writes, but the sentinels still see it up."""
-
-    KIND = "store's disk full"
-    HOLD = (1.0, 5.0)
-    server: RedisServer
-
-    def inject(self) -> str:
-        self.server = self.group.primary()
-        _limit(self.server, 0)
-        return self.server.folder.name
-
-    def heal(self) -> bool:
-        _limit(self.server, resource.RLIM_INFINITY)
-        return super().heal()
+def fill_store_disk(fault: Fault, partition: str, group: SentinelGroup) -> Steps:
+    """Fill the primary's disk: it refuses writes, but the sentinels still see it up."""
+    server = group.primary()
+    limit_files(server.pid, 0)
+    yield server.folder.name
+    limit_files(server.pid, resource.RLIM_INFINITY)
+    restore_roles(group)
 
 
-class RecordsDiskFull(_RecordsFault):
-    """Full disk of the conductors' store, which ends at a failed write, maybe partly in its file."""
-
-    KIND = "records' disk full"
-    HOLD = (1.0, 5.0)
-
-    def inject(self) -> str:
-        _limit(self.cluster.records, 0)
-        return "the conductors' store"
-
-    def heal(self) -> bool:
-        _limit(self.cluster.records, resource.RLIM_INFINITY)
-        has_ended = self.cluster.records.pid is None
-        if has_ended:
-            self.cluster.records.start()
-        return has_ended
+def restart_records(fault: Fault) -> Steps:
+    fault.cluster.records.kill()
+    yield "the conductors' store"
+    fault.cluster.records.start()
 
 
-class RecordsRestarted(_RecordsFault):
-    KIND = "records killed and restarted"
-    HOLD = (0.0, 3.0)
+def fill_records_disk(fault: Fault) -> Steps:
+    """Fill the disk of the conductors' store, which ends at a failed write, maybe partly in its file."""
+    records = fault.cluster.records
+    limit_files(records.pid, 0)
+    yield "the conductors' store"
+    limit_files(records.pid, resource.RLIM_INFINITY)
+    has_ended = records.pid is None
+    if has_ended:
+        records.start()
+    fault.occurred = has_ended
 
-    def inject(self) -> str:
-        self.cluster.records.kill()
-        return "the conductors' store"
 
-    def heal(self) -> bool:
-        self.cluster.records.start()
-        return True
+def _replica(group: SentinelGroup, primary: RedisServer) -> RedisServer:
+    return next(server for server in group.servers if server is not primary)
 
 
-def choose_store(cluster: ChaosCluster, chance: random.Random) -> tuple[str, SentinelGroup]:
-    return chance.choice(list(cluster.stores.items()))
+def _replaced(group: SentinelGroup, old: RedisServer) -> bool:
+    has_changed = poll(lambda: group.primary() is not old, FAILOVER_SECONDS)
+    restore_roles(group)
+    return has_changed
 
 
 def restart_primary(group: SentinelGroup) -> RedisServer:
@@ -226,12 +159,6 @@ def restore_roles(group: SentinelGroup) -> None:
         time.sleep(ROLE_POLL)
 
 
-def _limit(server: RedisServer, size: int) -> None:
-    pid = server.pid
-    if pid is not None:
-        limit_files(pid, size)
-
-
 def _has_role(server: RedisServer, primary: RedisServer) -> bool:
     try:
         with server.client() as client:
@@ -261,15 +188,15 @@ def _copied_data(server: RedisServer) -> Path:
         return copy
 
 
-FAULTS: tuple[type[Fault], ...] = (
-    StoreRestarted,
-    StorePaused,
-    StoreFailedOver,
-    StoreFailedOverLagging,
-    StoreEmptied,
-    StoreRestored,
-    StoreClockStepped,
-    StoreDiskFull,
-    RecordsRestarted,
-    RecordsDiskFull,
+FAULTS = (
+    FaultKind("store killed and restarted", draw_store, restart_store),
+    FaultKind("store suspended", draw_store, suspend_store, (0.2, 4.0)),
+    FaultKind("store failed over", draw_store, fail_over),
+    FaultKind("store failed over to a lagging replica", draw_store, fail_over_to_lagging_replica),
+    FaultKind("store emptied", draw_store, empty_store),
+    FaultKind("store restored from a backup", draw_store, restore_backup),
+    FaultKind("store's clock stepped", draw_store, step_store_clock),
+    FaultKind("store's disk full", draw_store, fill_store_disk, (1.0, 5.0)),
+    FaultKind("records killed and restarted", draw_records, restart_records, (0.0, 3.0)),
+    FaultKind("records' disk full", draw_records, fill_records_disk, (1.0, 5.0)),
 )

@@ -19,7 +19,7 @@ def counted(seed: int, most: int) -> Counter[str]:
     """Return the number of faults of each kind in BURSTS bursts."""
     chance, counts = random.Random(seed), Counter[str]()
     for _ in range(BURSTS):
-        counts.update(item.fault.KIND for item in draw(CLUSTER, chance, sorted(KINDS), counts, most).faults)
+        counts.update(item.kind.name for item in draw(CLUSTER, chance, sorted(KINDS), counts, most).faults)
     return counts
 
 
@@ -37,7 +37,7 @@ def test_faults_of_a_burst_have_different_targets() -> None:
     chance = random.Random(1)
     for _ in range(BURSTS):
         burst = draw(CLUSTER, chance, sorted(KINDS), Counter(), 4)
-        targets = [target for item in burst.faults for target in item.fault.targets]
+        targets = [target for item in burst.faults for target in item.targets]
         assert 1 <= len(burst.faults) <= 4 and len(set(targets)) == len(targets)
 
 

@@ -12,9 +12,11 @@ from typing import Any, ClassVar
 import pytest
 
 from devstack.lab.chaos import daemon
-from devstack.lab.chaos.faults.processes import FAULTS, ClockStepped, DiskFull, KilledAtPhase
+from devstack.lab.chaos.faults.fault import Fault
+from devstack.lab.chaos.faults.processes import FAULTS
 
-KINDS = {fault.KIND: fault for fault in FAULTS}
+KINDS = {kind.name: kind for kind in FAULTS}
+AT_PHASE = "killed between two steps"
 
 
 class Cluster(SimpleNamespace):
@@ -56,7 +58,7 @@ def state(cluster: Any) -> str:
 
 
 def test_suspended_and_resumed(cluster: Any) -> None:
-    fault = KINDS["agent suspended"](cluster, random.Random(1))
+    fault = Fault(KINDS["agent suspended"], cluster, random.Random(1))
     assert fault.inject() == "compute-0"
     while state(cluster) != "T":
         pass
@@ -67,16 +69,15 @@ def test_suspended_and_resumed(cluster: Any) -> None:
 
 def test_killed_daemon_or_worker_is_revived(cluster: Any) -> None:
     chance = random.Random(1)
-    scheduler_killed = KINDS["scheduler killed"]
-    details = {scheduler_killed(cluster, chance).inject() for _ in range(10)}
-    assert details == {"scheduler", "a worker of scheduler"}
+    faults = [Fault(KINDS["scheduler killed"], cluster, chance) for _ in range(10)]
+    assert {fault.inject() for fault in faults} == {"scheduler", "a worker of scheduler"}
     assert cluster.worker.wait(20) < 0
-    assert scheduler_killed(cluster, chance).heal()
+    assert all(fault.heal() for fault in faults)
     assert cluster.revived[-1] == "all"
 
 
 def test_phase_that_is_not_reached_did_not_occur(cluster: Any) -> None:
-    fault = KilledAtPhase(cluster, random.Random(1))
+    fault = Fault(KINDS[AT_PHASE], cluster, random.Random(1))
     name = fault.inject().split(" ")[0]
     assert cluster.control(name).with_suffix(".phase").exists()
     assert not fault.heal()
@@ -85,13 +86,13 @@ def test_phase_that_is_not_reached_did_not_occur(cluster: Any) -> None:
 
 def test_phase_that_is_reached(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daemon, "met_by", lambda control: cluster.worker.pid)
-    fault = KilledAtPhase(cluster, random.Random(1))
+    fault = Fault(KINDS[AT_PHASE], cluster, random.Random(1))
     fault.inject()
     assert fault.heal()
 
 
 def test_clock_steps_and_returns(cluster: Any) -> None:
-    fault = ClockStepped(cluster, random.Random(1))
+    fault = Fault(KINDS["daemon's clock stepped"], cluster, random.Random(1))
     for name in cluster.programs:
         cluster.control(name).with_suffix(".clock").write_bytes(daemon.NO_OFFSET)
     name = fault.inject().split(" ")[0]
@@ -101,7 +102,7 @@ def test_clock_steps_and_returns(cluster: Any) -> None:
 
 
 def test_files_cannot_grow(cluster: Any) -> None:
-    fault = DiskFull(cluster, random.Random(1))
+    fault = Fault(KINDS["agent's disk full"], cluster, random.Random(1))
     fault.inject()
     assert resource.prlimit(cluster.worker.pid, resource.RLIMIT_FSIZE)[0] == 0
     assert fault.heal()

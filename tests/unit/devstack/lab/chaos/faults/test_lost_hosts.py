@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from devstack.lab.chaos.faults import hosts
-from devstack.lab.chaos.faults.hosts import HostsLost
+from devstack.lab.chaos.faults import processes
+from devstack.lab.chaos.faults.fault import Fault
 from rpcapi import errors
+
+(HOSTS_LOST,) = (kind for kind in processes.FAULTS if kind.name == "hosts lost and evacuated")
 
 
 class Cluster:
@@ -73,10 +75,10 @@ def test_guests_end_and_servers_are_evacuated_before_the_hosts_return(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     operator = Operator()
-    monkeypatch.setattr(hosts, "HistoryCaller", lambda *_arguments: operator)
-    monkeypatch.setattr(hosts, "PAUSE", 0.0)
+    monkeypatch.setattr(processes, "HistoryCaller", lambda *_arguments: operator)
+    monkeypatch.setattr(processes, "PAUSE", 0.0)
     cluster: Any = Cluster(tmp_path)
-    fault = HostsLost(cluster, random.Random(1))
+    fault = Fault(HOSTS_LOST, cluster, random.Random(1))
     assert fault.inject() == "compute-0"
     assert list(fault.lost_hosts) == ["h1", "h2"]
     assert (cluster.without_power, list(tmp_path.glob("*/guests/*"))) == ({"compute-0"}, [])
@@ -90,10 +92,10 @@ def test_guests_end_and_servers_are_evacuated_before_the_hosts_return(
 
 def test_hosts_that_cannot_be_fenced_return_with_their_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     operator = Operator()
-    monkeypatch.setattr(hosts, "HistoryCaller", lambda *_arguments: operator)
-    monkeypatch.setattr(hosts, "FENCE_SECONDS", 0.0)
+    monkeypatch.setattr(processes, "HistoryCaller", lambda *_arguments: operator)
+    monkeypatch.setattr(processes, "FENCE_SECONDS", 0.0)
     cluster: Any = Cluster(tmp_path)
-    fault = HostsLost(cluster, random.Random(1))
+    fault = Fault(HOSTS_LOST, cluster, random.Random(1))
     fault.inject()
     assert not fault.heal()
     assert operator.changes == []
