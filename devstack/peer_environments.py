@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devstack.servers.errors import BinaryMissing
-from rpcapi.admin.argument import Argument
 
 INSTALL_SECONDS = 1800.0
 READY = "gantt-lab-installed"  # written last, so that an incomplete environment is not used
@@ -50,15 +49,6 @@ NOVA_CLOUD = Peer(
 def default_cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "gantt-lab" / "peers"
-
-
-CACHE = Argument(
-    "--cache",
-    type=Path,
-    default=default_cache(),
-    metavar="FOLDER",
-    help="Folder of the peers' environments (%(default)s).",
-)
 
 
 def python(cache: Path | None = None, peer: Peer = NOVA_CLOUD) -> Path:

@@ -13,6 +13,7 @@ from cliff import command
 
 from devstack.lab import rows, saved_runs
 from devstack.lab.saved_runs import Machine, SavedRun
+from devstack.peer_environments import NOVA, PLACEMENT
 from rpcapi.admin.argument import Argument, parse_number
 from rpcapi.cli.command import CommandFailed
 
@@ -80,6 +81,9 @@ def option(
 
 def flag(name: str, text: str) -> Argument:
     return Argument(name, action="store_true", help=text)
+
+
+INSTALL = flag("--install", f"First install {NOVA} and {PLACEMENT} from PyPI, about 400 MB.")
 
 
 def stores_option(stores: Collection[str]) -> Argument:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from devstack import peer_environments
 from devstack.lab import default_driver, hosts
 from devstack.lab.benchmark import Benchmark, list_of, option, positive
 from devstack.lab.decide import ranking_subject
@@ -54,7 +53,6 @@ class TreesBenchmark(Benchmark):
         option("--devices", "Devices per host", default=8),
         option("--groups", "Groups of one device", list_of(positive), "1,5,8", metavar="N,..."),
         option("--most", "Maximum number of groups for Placement", int, 5),
-        peer_environments.CACHE,
     )
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
@@ -73,8 +71,7 @@ class TreesBenchmark(Benchmark):
 
     def _compare_with_placement(self, args: argparse.Namespace, ours: Mapping[GroupCase, float]) -> Iterator[ResultRow]:
         try:
-            python = peer_environments.python(args.cache)
-            with side.running([str(python), "-s", str(side.INSIDE / "placement_side.py")]) as peer:
+            with side.running(side.program("placement_side.py")) as peer:
                 peer.ask("load", providers=placement_providers(args.hosts, args.devices))
                 for case, our_us in ours.items():
                     candidates, seconds = _ask(peer, *case)

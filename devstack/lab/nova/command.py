@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from devstack import peer_environments
-from devstack.lab.benchmark import Benchmark, flag, host_count, list_of, names_of, option, positive
+from devstack.lab.benchmark import INSTALL, Benchmark, flag, host_count, list_of, names_of, option, positive
 from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
 from devstack.lab.placement import servers
 from devstack.lab.placement.cloud import Cloud
@@ -38,7 +38,7 @@ class NovaBenchmark(Benchmark):
         option("--bursts", "Servers of the large bursts", list_of(burst_size), "50,200", metavar="N,..."),
         option("--schedulers", "Scheduler processes for the bursts", list_of(positive), "1,4", metavar="N,..."),
         flag("--alone", "Bursts on gantt only, without nova-scheduler and Placement."),
-        flag("--install", f"First install {peer_environments.NOVA_CLOUD.release} from PyPI."),
+        INSTALL,
     )
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
@@ -59,7 +59,7 @@ def _race(rounds: int) -> Iterator[ResultRow]:
     cloud = Cloud(0)
     with (
         servers.run_gantt(cloud, RACE_WORKERS, "everysec") as gantt,
-        servers.run_placement(cloud, RACE_WORKERS, 0, peer_environments.python()) as placement,
+        servers.run_placement(cloud, RACE_WORKERS, 0) as placement,
     ):
         clients = {"gantt": _clients(gantt.port), "Placement": _clients(placement.port)}
         yield from placement_race.measure(clients, rounds)

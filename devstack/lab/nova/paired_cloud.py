@@ -14,7 +14,6 @@ from typing import Any
 
 import amqp
 
-from devstack import peer_environments
 from devstack.deploy.users.folder import private_folder, write_private
 from devstack.deploy.users.rabbitmq_users import ADMIN
 from devstack.lab.nova import echo
@@ -167,8 +166,7 @@ class PairedCloud:
         return self._cloud.placement if name == OURS else CloudPlacementClient(self._nova_parts.urls.placement)
 
     def _peer(self, script: str) -> PeerProcess:
-        command = [str(peer_environments.python()), "-s", str(side.INSIDE / script)]
-        return self._cleanup.enter_context(side.running(command))
+        return self._cleanup.enter_context(side.running(side.program(script)))
 
     def _wait_served(self, name: str) -> None:
         """Wait until a scheduler consumes a side's queue, because earlier calls are lost."""

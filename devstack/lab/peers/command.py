@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from devstack import peer_environments
-from devstack.lab.benchmark import Benchmark, flag, host_count, list_of, option
+from devstack.lab.benchmark import INSTALL, Benchmark, host_count, list_of, option
 from devstack.lab.decide import decision_subject
 from devstack.lab.hosts import table
 from devstack.lab.peers import side
@@ -49,21 +49,19 @@ class PeersBenchmark(Benchmark):
 
     ARGUMENTS = (
         option("--hosts", "Numbers of hosts", list_of(host_count), "1000,10000", metavar="N,..."),
-        flag("--install", f"First install {NOVA} and {PLACEMENT} from PyPI, about 400 MB."),
-        peer_environments.CACHE,
+        INSTALL,
     )
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         has_measured = False
         if args.install:
-            peer_environments.install(args.cache)
-        python = str(peer_environments.python(args.cache))
+            peer_environments.install()
         comparisons: list[tuple[str, str, Measure]] = [
             (NOVA, "nova_side.py", _decide),
             (PLACEMENT, "placement_side.py", _allocate),
         ]
         for peer, script, measure in comparisons:
-            command = [python, "-s", str(side.INSIDE / script)]
+            command = side.program(script)
             try:
                 for size in args.hosts:
                     with side.running(command) as running:

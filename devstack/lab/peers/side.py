@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from devstack import peer_environments
 from devstack.lab.private_servers import temporary_folder
 from devstack.lab.worker_processes import PipeEnd
 
@@ -22,6 +23,11 @@ INSIDE = Path(__file__).parent / "inside"  # the only code of gantt that a peer 
 
 class PeerFailed(Exception):
     """Raised when a peer ends, does not answer in time, or answers with an error."""
+
+
+def program(script: str) -> list[str]:
+    """Return the command of a program in ``inside``. Raises PeerMissing."""
+    return [str(peer_environments.python()), "-s", str(INSIDE / script)]
 
 
 class PeerProcess:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from devstack import peer_environments
-from devstack.lab.benchmark import Benchmark, flag, host_count, names_of, option
+from devstack.lab.benchmark import INSTALL, Benchmark, flag, host_count, names_of, option
 from devstack.lab.placement import floor, servers
 from devstack.lab.placement.calls import ServerCalls, rate, reconnecting
 from devstack.lab.placement.client import HttpClient, allocation
@@ -52,23 +52,22 @@ class PlacementBenchmark(Benchmark):
         option("--sync", "When stores sync", names_of(PROMISES, "a moment of a sync"), ",".join(PROMISES), "NAME,..."),
         option("--calls", "Per block", default=50),
         flag("--alone", "Without Placement: beside the server that does nothing only."),
-        flag("--install", f"First install {peer_environments.NOVA_CLOUD.release} from PyPI."),
-        peer_environments.CACHE,
+        INSTALL,
     )
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         if args.install:
-            peer_environments.install(args.cache)
-        # Fail before anything is started.
-        python = None if args.alone else peer_environments.python(args.cache)
+            peer_environments.install()
+        if not args.alone:
+            peer_environments.python()  # fail before anything is started
         cloud = Cloud(args.hosts)
         for name in args.sync:
             fsync, flush = PROMISES[name]
             with contextlib.ExitStack() as stack:
                 gantt = stack.enter_context(servers.run_gantt(cloud, WORKERS, fsync))
                 placement = None
-                if python is not None:
-                    placement = stack.enter_context(servers.run_placement(cloud, WORKERS, flush, python))
+                if not args.alone:
+                    placement = stack.enter_context(servers.run_placement(cloud, WORKERS, flush))
                 yield from _Comparison(cloud, gantt, placement, calls=args.calls, promise=name).measure()
 
 

@@ -5,7 +5,6 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from devstack.cluster_size import ClusterSize
@@ -113,11 +112,10 @@ class ServedPlacement:
 
 
 @contextlib.contextmanager
-def run_placement(cloud: Cloud, workers: int, flush: int, python: Path) -> Iterator[ServedPlacement]:
+def run_placement(cloud: Cloud, workers: int, flush: int) -> Iterator[ServedPlacement]:
     """Start MariaDB and Placement with the cloud's providers. Raises PeerFailed, ServerError or BinaryMissing."""
-    command = [str(python), "-s", str(side.INSIDE / "placement_http_side.py")]
     settings = [f"--innodb-flush-log-at-trx-commit={flush}"]
-    with running_mariadb(settings) as database, side.running(command) as process:
+    with running_mariadb(settings) as database, side.running(side.program("placement_http_side.py")) as process:
         port = free_port()
         values: dict[str, Any] = {"connection": database.url(), "providers": cloud.providers()}
         process.ask("prepare", **values)

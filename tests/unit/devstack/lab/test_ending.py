@@ -56,14 +56,15 @@ def test_terminated_replay_on_redis_leaves_nothing(run_folder):
         ending.assert_clean_termination(lab, run_folder)
 
 
-def test_terminated_call_of_a_silent_peer_leaves_nothing(run_folder):
+def test_terminated_call_of_a_silent_peer_leaves_nothing(run_folder, monkeypatch):
     # Given an environment whose Python never answers
-    home = run_folder / "cache" / f"{NOVA_CLOUD.name}-{NOVA_CLOUD.version}"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(run_folder / "cache"))
+    home = run_folder / "cache" / "gantt-lab" / "peers" / f"{NOVA_CLOUD.name}-{NOVA_CLOUD.version}"
     (home / "bin").mkdir(parents=True)
     (home / READY).write_text("")
     (home / "bin" / "python").write_text(f"#!/bin/sh\nexec {sys.executable} {Path(fake_peer.__file__)} hang\n")
     (home / "bin" / "python").chmod(0o755)
-    with ending.running_lab(run_folder, "peers", "--hosts", "40", "--cache", str(run_folder / "cache")) as lab:
+    with ending.running_lab(run_folder, "peers", "--hosts", "40") as lab:
         ending.poll(lambda: any(run_folder.glob("gantt-lab-*/log")) and bool(ending.descendants(lab.pid)))
         ending.assert_clean_termination(lab, run_folder)
 

@@ -9,10 +9,9 @@ from rpcapi.resources.groups import ISOLATE, NONE
 from tests.support import asking
 
 
-def test_json_rows_without_a_peer(tmp_path):
-    *rows, search = asking.run_json(
-        "trees", "--hosts", "2", "--devices", "3", "--groups", "1,3", "--cache", str(tmp_path)
-    )
+def test_json_rows_without_a_peer(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    *rows, search = asking.run_json("trees", "--hosts", "2", "--devices", "3", "--groups", "1,3")
     assert [row["hosts_found"] for row in rows] == [2] * 4
     for row in rows:
         assert row["ratio"] == pytest.approx(row["p50_us"] / row["without_p50_us"])

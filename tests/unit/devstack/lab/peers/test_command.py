@@ -3,7 +3,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -33,7 +32,7 @@ SCRIPTS = ("nova_side.py", "placement_side.py")
 @pytest.fixture
 def stub_peers(tmp_path, monkeypatch):
     """Replaces the peers by a fake; returns the folder of their scripts."""
-    monkeypatch.setattr(peer_environments, "python", lambda cache: sys.executable)
+    monkeypatch.setattr(peer_environments, "python", lambda: sys.executable)
     monkeypatch.setattr("devstack.lab.peers.side.INSIDE", tmp_path)
     for script in SCRIPTS:
         (tmp_path / script).write_text(FAKE_PEER)
@@ -52,8 +51,9 @@ def test_each_comparison_is_a_row_that_names_what_it_leaves_out(stub_peers):
         assert "RPC" in row["left_out"]
 
 
-def test_missing_peers_are_reported(tmp_path):
-    code, out, err = asking.run("peers", "--hosts", "40", "--cache", str(tmp_path))
+def test_missing_peers_are_reported(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code, out, err = asking.run("peers", "--hosts", "40")
     assert (code, out) == (1, "")
     assert "`./devstack/nova.sh --install` installs it" in err
 
@@ -74,13 +74,12 @@ def test_failing_peer_is_reported_and_the_other_is_measured(stub_peers):
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_real_peers():
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gantt-lab" / "peers"
     try:
-        peer_environments.python(cache)
+        peer_environments.python()
     except PeerMissing as why:
         if os.environ.get("CI_PEERS") != "1":
             pytest.skip(f"{why}; CI_PEERS=1 installs them")
-    rows = asking.run_json("peers", "--hosts", "200", "--install", "--cache", str(cache))
+    rows = asking.run_json("peers", "--hosts", "200", "--install")
     assert len(rows) == 3
     assert all(row["ratio"] > 1 for row in rows)
     assert rows[0]["filters"] >= 5

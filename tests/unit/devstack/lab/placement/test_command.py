@@ -18,7 +18,8 @@ def test_each_question_is_a_row_beside_the_least_work(monkeypatch):
         assert row["budget"] is None, "there are budgets at 10,000 hosts only"
 
 
-def test_missing_placement_is_reported_with_the_command_that_installs_it(tmp_path):
-    code, _, error = asking.run("placement", "--hosts", "1", "--cache", str(tmp_path))
+def test_missing_placement_is_reported_with_the_command_that_installs_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code, _, error = asking.run("placement", "--hosts", "1")
     assert code == 1
     assert "./devstack/nova.sh --install" in error
