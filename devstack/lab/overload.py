@@ -7,9 +7,8 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 
 import numpy as np
 import oslo_messaging as messaging
@@ -40,21 +39,6 @@ MEASURED_DAEMONS = ("conductor", "scheduler")
 DRAIN_SECONDS = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class OverloadMeasurements:
-    """Rates in servers per second, boot times, answers, and resident memory of conductor and schedulers."""
-
-    peak: float
-    goodput: float
-    offered: float
-    quiet: Times
-    overloaded: Times
-    answers: Counter[str]
-    middle_kb: int
-    end_kb: int
-    faults: Sequence[str]
-
-
 class OverloadBenchmark(ClusterBenchmark):
     """Request servers for one project at ten times the cluster's peak rate, while another project boots single ones.
 
@@ -75,36 +59,28 @@ class OverloadBenchmark(ClusterBenchmark):
     def measure_cluster(self, bus: str, args: argparse.Namespace) -> Iterator[ResultRow]:
         conductor = {"conductor": {"max_backlog": args.backlog, "max_building": args.building}}
         with booted(self.size(bus, args, args.hosts), {**INSTANT_BOOTS, "conductor": conductor}) as (cluster, _):
-            yield from make_rows(bus, _measure(cluster, args))
+            yield from _measure(bus, cluster, args)
 
 
-def make_rows(bus: str, measurements: OverloadMeasurements) -> Iterator[ResultRow]:
-    quiet, overloaded = measurements.quiet, measurements.overloaded
-    yield ResultRow(
-        f"goodput beside the peak, {bus}",
-        measurements.goodput / measurements.peak,
-        GOODPUT_BUDGET,
-        "at least",
-        {
-            "peak_per_s": measurements.peak,
-            "goodput_per_s": measurements.goodput,
-            "offered_per_s": measurements.offered,
-            **{f"requests_{answer}": count for answer, count in sorted(measurements.answers.items())},
-        },
-    )
+def make_rows(
+    bus: str, rates: Mapping[str, float], answers: Mapping[str, int], quiet: Times, overloaded: Times
+) -> Iterator[ResultRow]:
+    """Yield the rows of ``rates`` in servers per second (peak, goodput, offered) and of the other project's boots."""
+    figures = {f"{name}_per_s": rate for name, rate in rates.items()}
+    figures |= {f"requests_{answer}": count for answer, count in sorted(answers.items())}
+    ratio = rates["goodput"] / rates["peak"]
+    yield ResultRow(f"goodput beside the peak, {bus}", ratio, GOODPUT_BUDGET, "at least", figures)
     yield ResultRow(
         f"another project's boot, p99 beside quiet, {bus}",
         overloaded.p99_us / quiet.p99_us,
         LATENCY_BUDGET,
         figures={"boots": len(overloaded.seconds), **overloaded.milliseconds(), **quiet.milliseconds("quiet_")},
     )
-    yield ResultRow(
-        f"memory at the end beside the middle, {bus}",
-        measurements.end_kb / measurements.middle_kb,
-        MEMORY_BUDGET,
-        figures={"end_kb": measurements.end_kb, "middle_kb": measurements.middle_kb},
-    )
-    yield faults_row(f"accepted servers not ACTIVE, {bus}", measurements.faults)
+
+
+def memory_row(bus: str, middle_kb: int, end_kb: int) -> ResultRow:
+    figures = {"end_kb": end_kb, "middle_kb": middle_kb}
+    return ResultRow(f"memory at the end beside the middle, {bus}", end_kb / middle_kb, MEMORY_BUDGET, figures=figures)
 
 
 class Flood:
@@ -145,7 +121,7 @@ class Flood:
                     self.answers[type(error).__name__] += 1
 
 
-def _measure(private_cluster: PrivateCluster, args: argparse.Namespace) -> OverloadMeasurements:
+def _measure(bus: str, private_cluster: PrivateCluster, args: argparse.Namespace) -> Iterator[ResultRow]:
     conf = str(private_cluster.client_conf)
     with closing(Session([conf], FLOOD)) as session, closing(Session([conf], OTHER)) as other_session:
         quiet = [_time_boot(other_session) for _ in range(QUIET_BOOTS)]
@@ -166,17 +142,14 @@ def _measure(private_cluster: PrivateCluster, args: argparse.Namespace) -> Overl
             flood.stop()
         instances = finished_servers(session, flood.accepted_uuids, DRAIN_SECONDS)
     served = sum(1000 * begin <= instance.updated_ms < 1000 * end for instance in instances)
-    return OverloadMeasurements(
-        peak=peak,
-        goodput=(served + len(overloaded)) / (end - begin),
-        offered=sum(flood.answers.values()) * args.batch / (end - begin),
-        quiet=Times(np.array(quiet)),
-        overloaded=Times(np.array(overloaded)),
-        answers=flood.answers,
-        middle_kb=memory_kb[len(memory_kb) // 2],
-        end_kb=memory_kb[-1],
-        faults=inactive_servers(instances),
-    )
+    rates = {
+        "peak": peak,
+        "goodput": (served + len(overloaded)) / (end - begin),
+        "offered": sum(flood.answers.values()) * args.batch / (end - begin),
+    }
+    yield from make_rows(bus, rates, flood.answers, Times(np.array(quiet)), Times(np.array(overloaded)))
+    yield memory_row(bus, memory_kb[len(memory_kb) // 2], memory_kb[-1])
+    yield faults_row(f"accepted servers not ACTIVE, {bus}", inactive_servers(instances))
 
 
 def _time_boot(session: Session) -> float:

@@ -7,7 +7,7 @@ from functools import partial
 
 from devstack import peer_environments
 from devstack.lab.benchmark import INSTALL, Benchmark, flag, host_count, list_of, names_of, option, positive
-from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
+from devstack.lab.nova import bursts, paired_cloud, placement_race, selects
 from devstack.lab.placement import servers
 from devstack.lab.placement.cloud import Cloud
 from devstack.lab.rows import ResultRow
@@ -19,7 +19,7 @@ PARTS = ("select", "race", "bursts")
 RACE_WORKERS = 2  # processes of each Placement
 
 
-burst_size = parse_number(int, 1, burst_cloud.LARGEST)
+burst_size = parse_number(int, 1, bursts.LARGEST)
 
 
 class NovaBenchmark(Benchmark):
@@ -52,7 +52,7 @@ class NovaBenchmark(Benchmark):
             yield from _race(args.rounds)
         if "bursts" in args.parts:
             sides = [paired_cloud.OURS] if args.alone else [paired_cloud.THEIRS, paired_cloud.OURS]
-            yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, sides)
+            yield from bursts.measure(bursts.running, args.bursts, args.schedulers, sides)
 
 
 def _race(rounds: int) -> Iterator[ResultRow]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from devstack.lab.placement.client import allocation
+from devstack.lab.placement.calls import allocation
 from devstack.lab.rows import ResultRow
 from devstack.nova.client import CallFailed, CloudPlacementClient
 

@@ -12,8 +12,7 @@ from functools import partial
 from devstack import peer_environments
 from devstack.lab.benchmark import INSTALL, Benchmark, flag, host_count, names_of, option
 from devstack.lab.placement import floor, servers
-from devstack.lab.placement.calls import ServerCalls, rate, reconnecting
-from devstack.lab.placement.client import HttpClient, allocation
+from devstack.lab.placement.calls import HttpClient, ServerCalls, allocation, rate, reconnecting
 from devstack.lab.placement.cloud import CANDIDATES, DEVICE_CANDIDATES, FLAVOR, Cloud
 from devstack.lab.placement.servers import GanttPlacement, ServedPlacement
 from devstack.lab.rows import ResultRow

@@ -11,7 +11,7 @@ from devstack.cluster_size import ClusterSize
 from devstack.confs import PARTITION
 from devstack.lab import partitions
 from devstack.lab.peers import side
-from devstack.lab.placement.client import HttpClient
+from devstack.lab.placement.calls import HttpClient
 from devstack.lab.placement.cloud import Cloud
 from devstack.lab.private_cluster import running
 from devstack.lab.private_servers import running_mariadb

@@ -59,9 +59,9 @@ class RaceBenchmark(Benchmark):
         if not servers:
             raise CommandFailed(f"A share of {args.fill} of {args.hosts} hosts is less than one server: ask for more")
         with private_servers.running_redis("everysec") as server:
-            single_run = _run(worker.RaceSettings(server.url(), 1), "alone", nodes, servers)
-            settings = worker.RaceSettings(server.url(), args.workers, args.subset, args.callers)
-            race_run = _run(settings, "race", nodes, servers)
+            single_run = _run(server.url(), "alone", nodes, servers, workers=1)
+            own = {"workers": args.workers, "subset": args.subset, "callers": args.callers}
+            race_run = _run(server.url(), "race", nodes, servers, **own)
         yield from _rows(race_run, single_run, args.callers)
 
 
@@ -78,13 +78,11 @@ def fill(nodes: hosts.Nodes, fill_share: float) -> list[ServerRequest]:
     return list(itertools.takewhile(within, hosts.stream(SEED)))
 
 
-def _run(
-    settings: worker.RaceSettings, partition: str, nodes: hosts.Nodes, servers: Sequence[ServerRequest]
-) -> RaceRun:
-    with partitions.opened(settings.url, partition, log_length=worker.LOG_LENGTH) as store:
+def _run(url: str, partition: str, nodes: hosts.Nodes, servers: Sequence[ServerRequest], **settings: int) -> RaceRun:
+    with partitions.opened(url, partition, log_length=worker.LOG_LENGTH) as store:
         hosts.join(store, nodes)
         before = store.snapshot()
-        tally, seconds = worker.run(settings, partition, servers)
+        tally, seconds = worker.run(url, partition, servers, **settings)
         claims = list(judged_claims(before, entries(store, before.position), max(1, tally.placements // JUDGED_CLAIMS)))
         return RaceRun(tally, seconds, claims, store.verify())
 

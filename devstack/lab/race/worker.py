@@ -85,23 +85,17 @@ class CountingStore:
         self._tally.very_first_choices += sum(tuple(verdicts[:1]) == (Verdict.FITS,) for verdicts in verdicts_by_intent)
 
 
-@dataclass(frozen=True, slots=True)
-class RaceSettings:
-    """Store URL, and workers with ``callers`` threads each that draw from the ``subset`` best hosts."""
-
-    url: str
-    workers: int
-    subset: int = 1
-    callers: int = 1
-
-
-def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest]) -> tuple[RaceTally, float]:
-    with WorkerProcesses(settings.workers, functools.partial(_work, settings, partition)) as workers:
-        workers.send([servers[index :: settings.workers] for index in range(settings.workers)])
-        workers.receive(START_SECONDS)
+def run(
+    url: str, partition: str, servers: Sequence[ServerRequest], *, workers: int, subset: int = 1, callers: int = 1
+) -> tuple[RaceTally, float]:
+    """Let workers with ``callers`` threads each draw from the ``subset`` best hosts; return counts and seconds."""
+    task = functools.partial(_work, url, partition, subset=subset, callers=callers)
+    with WorkerProcesses(workers, task) as processes:
+        processes.send([servers[index::workers] for index in range(workers)])
+        processes.receive(START_SECONDS)
         began = time.perf_counter()
-        workers.send([GO] * settings.workers)
-        tallies = workers.receive()
+        processes.send([GO] * workers)
+        tallies = processes.receive()
         took = time.perf_counter() - began
     total = RaceTally()
     for tally in tallies:
@@ -109,20 +103,20 @@ def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest]
     return total, took
 
 
-def _work(settings: RaceSettings, partition: str, pipe: PipeEnd, index: int) -> None:
+def _work(url: str, partition: str, pipe: PipeEnd, index: int, *, subset: int, callers: int) -> None:
     servers: Sequence[ServerRequest] = pipe.recv()
     tally = RaceTally()
-    ranker = default_driver.default(settings.subset)
+    ranker = default_driver.default(subset)
     with (
-        partitions.opened(settings.url, partition, log_length=LOG_LENGTH) as store,
-        partitions.following(settings.url, partition, ranker.reads, log_length=LOG_LENGTH) as replica,
+        partitions.opened(url, partition, log_length=LOG_LENGTH) as store,
+        partitions.following(url, partition, ranker.reads, log_length=LOG_LENGTH) as replica,
     ):
         scheduler = PartitionScheduler(CountingStore(store, tally), replica, SchedulingLimits(ttl_ms=TTL_MS))
         policy = SchedulingPolicy(ranker)
         pipe.send(READY)
         pipe.recv()
-        with ThreadPoolExecutor(settings.callers) as callers:
-            tally.placements = sum(callers.map(functools.partial(_place, scheduler, policy), servers))
+        with ThreadPoolExecutor(callers) as threads:
+            tally.placements = sum(threads.map(functools.partial(_place, scheduler, policy), servers))
         tally.refusals = len(servers) - tally.placements
     pipe.send(tally)
 

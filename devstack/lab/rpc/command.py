@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 
 from devstack.cluster_size import ClusterSize, default_executor
 from devstack.confs import PARTITION
@@ -12,13 +13,64 @@ from devstack.lab import hosts, partitions
 from devstack.lab.benchmark import LEAST, host_count, list_of, names_of, option, positive
 from devstack.lab.private_cluster import LONG_TIMEOUTS, MODES, ClusterBenchmark, PrivateCluster, running, scraping
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import turns, users
+from devstack.lab.rpc import users
 from devstack.lab.rpc.callers import ECHO, Blocks, Callers, CallTimes, run_callers
-from devstack.lab.rpc.turns import Turns
 from devstack.lab.timing import take_turns
 from devstack.servers.ports import free_port
 from rpcapi.admin.argument import Argument, parse_number
 from scheduler_svc.store.interface import Store
+
+EXECUTOR_BUDGET = 0.9
+METRICS_BUDGET = 1.03  # processor time with metrics, relative to the time without them
+PERCENTILES = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9}
+
+# Blocks of one executor, one element per run of its daemons.
+Turns = Sequence[Blocks]
+
+
+def statistics(turns: Turns) -> dict[int, CallTimes]:
+    """Join an executor's calls of all turns, without warm-ups, by batch size."""
+    return {size: CallTimes.joined([block for blocks in turns for block in blocks[size][1:]]) for size in turns[0]}
+
+
+def comparison_row(
+    name: str, own: Turns, base: Turns, size: int, *, by_cost: bool = False, has_budget: bool = False
+) -> ResultRow:
+    """Compare pairs of turns by the median ratio of their call rates, or (``by_cost``) processor times per call."""
+    pairs = [(statistics([first])[size], statistics([second])[size]) for first, second in zip(own, base, strict=True)]
+    rates = [first.per_second / second.per_second for first, second in pairs]
+    costs = [first.processor_ms / second.processor_ms for first, second in pairs if second.processor_ms]
+    figures: dict[str, float | int | str]
+    if by_cost:
+        figures = {"turns": len(costs), "rate_ratio": median(rates)}
+        ratio = median(costs) if costs else float("nan")
+        return ResultRow(name, ratio, METRICS_BUDGET if has_budget else None, figures=figures)
+    figures = {
+        "turns": len(rates),
+        "least_ratio": min(rates),
+        "greatest_ratio": max(rates),
+        "processor_ratio": median(costs) if costs else "-",
+    }
+    return ResultRow(name, median(rates), EXECUTOR_BUDGET if has_budget else None, "at least", figures)
+
+
+def load_row(name: str, percent: int, per_second: float, blocks: Blocks) -> ResultRow:
+    """Return the latency of selections that arrive at random, relative to equally frequent echo calls.
+
+    Calls are timed from their arrival in a Poisson process: a client that waits for each answer would omit the calls
+    that a stall delays.
+    """
+    measured = statistics([blocks])
+    echo, select = measured[ECHO], measured[1]
+    figures = {
+        "arrivals_per_s": per_second,
+        "calls": select.calls,
+        **{key: select.percentile_ms(share) for key, share in PERCENTILES.items()},
+        **{f"echo_{key}": echo.percentile_ms(share) for key, share in PERCENTILES.items()},
+    }
+    ratio = select.percentile_ms(99) / echo.percentile_ms(99)
+    return ResultRow(f"p99 of a select at {percent} % of its saturated rate, {name}", ratio, figures=figures)
+
 
 RATE_BUDGET = 0.7  # share of the empty call's rate, for single selections on RabbitMQ
 BATCH_BUDGET, BUDGET_BATCH = 10.0, 100  # placements per second at this batch size, relative to single selections
@@ -89,15 +141,15 @@ class RpcBenchmark(ClusterBenchmark):
                 before = sum(store.counts().values())
                 measured_turns = _take_turns(private_cluster, callers, workers, args)
                 for own_executor, own in measured_turns.items():
-                    yield from _select_rows(bus, workers, own_executor, turns.statistics(own), args.hosts)
+                    yield from _select_rows(bus, workers, own_executor, statistics(own), args.hosts)
                 yield from _comparison_rows(name, measured_turns, args.hosts)
                 blocks = list(itertools.chain(*measured_turns.values()))
-                saturated = turns.statistics(measured_turns[executor])[1].per_second
+                saturated = statistics(measured_turns[executor])[1].per_second
                 with _running_daemons(private_cluster, workers, executor):
                     for percent in args.loads:
                         rate = saturated * percent / 100
                         blocks.append(callers.run_blocks([ECHO, 1], args.seconds, BLOCKS, per_second=rate))
-                        yield turns.load_row(f"{name}, {executor}", percent, rate, blocks[-1])
+                        yield load_row(f"{name}, {executor}", percent, rate, blocks[-1])
                 yield account(name, blocks, store, before)
 
 
@@ -155,7 +207,7 @@ def _comparison_rows(name: str, measured_turns: Mapping[str, Turns], host_count:
         by_cost = executor == METRICS
         for size in measured_turns[base][0]:
             call = "an empty call" if size == ECHO else f"select of {size}"
-            yield turns.comparison_row(
+            yield comparison_row(
                 f"{executor} beside {base}: {call}, {name}",
                 measured_turns[executor],
                 measured_turns[base],

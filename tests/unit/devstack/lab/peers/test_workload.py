@@ -3,7 +3,7 @@
 
 from devstack.lab import hosts
 from devstack.lab.decide import MIX
-from devstack.lab.peers.workload import LIMIT, MAX_LOAD, REQUIRED_FREE, PeerWorkload, candidates_subject
+from devstack.lab.peers.command import LIMIT, MAX_LOAD, REQUIRED_FREE, PeerWorkload, candidates_subject
 
 
 def test_peers_get_the_same_hosts_with_usage_below_the_load():

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from devstack.lab.placement.client import HttpClient, RequestFailed
+from devstack.lab.placement.calls import HttpClient, RequestFailed
 from devstack.lab.placement.floor import application
 from devstack.servers.ports import free_port
 from scheduler_svc.placement.http.server import make_server

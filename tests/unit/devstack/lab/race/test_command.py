@@ -56,7 +56,7 @@ def test_single_worker_always_wins_without_regret(rows):
 
 def test_worker_that_cannot_start_is_reported(run_folder):
     with pytest.raises(errors.StoreUnavailable):
-        worker.run(worker.RaceSettings(f"unix://{run_folder}/nobody.sock?db=0", 2), "race", [])
+        worker.run(f"unix://{run_folder}/nobody.sock?db=0", "race", [], workers=2)
 
 
 def test_share_of_less_than_one_server_is_refused():

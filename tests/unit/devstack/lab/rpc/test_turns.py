@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from devstack.lab.rpc import turns
+from devstack.lab.rpc import command
 from devstack.lab.rpc.callers import Blocks, CallTimes
 
 
@@ -22,7 +22,7 @@ def test_comparison_is_the_median_over_pairs_of_turns() -> None:
     # Given three pairs of turns; other processes slowed down the second one of both, and one turn of the third
     threading = [make_turn(90, 90), make_turn(8, 8), make_turn(95, 95)]
     eventlet = [make_turn(count, count, processor_s=2.0) for count in (100, 10, 20)]
-    row = turns.comparison_row("select of 1", threading, eventlet, 1, has_budget=True)
+    row = command.comparison_row("select of 1", threading, eventlet, 1, has_budget=True)
     # Then the ratio is the pair's in the middle, and the warm-up's calls do not count
     assert (row.ratio, row.ok) == (pytest.approx(0.9), True)
     assert row.figures["least_ratio"] == pytest.approx(0.8)
@@ -32,16 +32,16 @@ def test_comparison_is_the_median_over_pairs_of_turns() -> None:
 
 
 def test_turns_too_short_for_the_clock_of_cpu_time_have_no_processor_ratio() -> None:
-    row = turns.comparison_row("it", [make_turn(100, 100)], [make_turn(100, 100, processor_s=0.0)], 1)
+    row = command.comparison_row("it", [make_turn(100, 100)], [make_turn(100, 100, processor_s=0.0)], 1)
     assert (row.ratio, row.figures["processor_ratio"]) == (pytest.approx(1.0), "-")
 
 
 def test_statistics_of_an_executor_are_over_its_turns() -> None:
-    assert turns.statistics([make_turn(10), make_turn(30)])[1].per_second == pytest.approx(20)
-    assert turns.statistics([make_turn(100), make_turn(50)])[1].per_second == pytest.approx(75)
+    assert command.statistics([make_turn(10), make_turn(30)])[1].per_second == pytest.approx(20)
+    assert command.statistics([make_turn(100), make_turn(50)])[1].per_second == pytest.approx(75)
 
 
 def test_too_slow_executor_exceeds_the_budget() -> None:
     own, base = [make_turn(89)], [make_turn(100)]
-    assert not turns.comparison_row("select of 1", own, base, 1, has_budget=True).ok
-    assert turns.comparison_row("select of 1", own, base, 1).ok
+    assert not command.comparison_row("select of 1", own, base, 1, has_budget=True).ok
+    assert command.comparison_row("select of 1", own, base, 1).ok
