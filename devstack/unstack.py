@@ -7,12 +7,34 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from devstack import cleanup
 from devstack.cluster import DevstackCluster
-from devstack.deploy.users.errors import DevstackError
+from devstack.deploy.users.errors import DevstackError, FolderUnusable
 from devstack.layout import ClusterRecordBroken, Layout, default_folder
+from devstack.servers.process import ServerProcess, stop_together
 
-STARTER_SECONDS = 60.0
+STARTER_SECONDS, STOP_SECONDS = 60.0, 45.0
+
+
+def clear(layout: Layout) -> list[str]:
+    """Stop all processes with pid files, and remove the folder. Raises FolderUnusable if it contains foreign files."""
+    if not layout.present:
+        return []
+    foreign = layout.foreign_files()
+    if foreign:
+        raise FolderUnusable(
+            f"{layout.folder} has no readable cluster.json and contains files of no cluster: {', '.join(foreign)}. "
+            f"Nothing was changed; check the folder, or set GANTT_RUN to another one."
+        )
+    files = sorted(layout.folder.rglob("*.pid"))
+    daemons = [path for path in files if path.parent == layout.folder]
+    servers = [path for path in files if path.parent != layout.folder]
+    stopped: list[str] = []
+    for paths in (daemons, servers):
+        processes = [ServerProcess(path.stem, path, path.with_suffix(".log")) for path in paths]
+        stopped += [process.name for process in processes if process.pid is not None]
+        stop_together(processes, STOP_SECONDS)
+    layout.remove()
+    return stopped
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,7 +57,7 @@ def _stop(folder: Path) -> list[str] | None:
     try:
         cluster = DevstackCluster.find(folder)
     except ClusterRecordBroken:
-        return cleanup.clear(Layout(folder))
+        return clear(Layout(folder))
     if cluster is None:
         return None
     names = cluster.running

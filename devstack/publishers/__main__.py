@@ -9,8 +9,7 @@ import threading
 
 import oslo_messaging as messaging
 
-from devstack.publishers import options
-from devstack.publishers.publisher import StatePublisher
+from devstack.publishers.publisher import GROUP, StatePublisher, register_opts
 from rpcapi import errors
 from rpcapi.admin.session import Session
 
@@ -28,8 +27,8 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     session = Session(arguments.config_file, project="service")
-    options.register_opts(session.conf)
-    group = session.conf[options.GROUP]
+    register_opts(session.conf)
+    group = session.conf[GROUP]
     publisher = StatePublisher(session, racks=group.racks, physnets=group.physnets)
     while not stopping.is_set():
         try:

@@ -5,11 +5,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from os_resource_classes import DISK_GB
+from oslo_config import cfg
 
 from devstack.publishers import site_topology
 from rpcapi.admin import state_write
 from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
+
+GROUP = "publisher"
+OPTS = [
+    cfg.FloatOpt("interval", default=10.0, min=0.1, help="Seconds between two rounds of publishing."),
+    cfg.IntOpt(
+        "racks",
+        default=2,
+        min=1,
+        max=1000,
+        help="Number of racks; hosts and pools are distributed over them by number.",
+    ),
+    cfg.IntOpt(
+        "physnets", default=2, min=1, max=64, help="Number of physical networks; each host is on all but one of them."
+    ),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    conf.register_opts(OPTS, group=GROUP)
+
 
 VOLUME, NETWORK = "gantt-volume", "gantt-network"  # the declared owners of the two namespaces
 Document = Mapping[str, Any]

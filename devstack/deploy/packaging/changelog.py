@@ -6,8 +6,7 @@ import tempfile
 from pathlib import Path
 
 from devstack.deploy.packaging import checkout
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import run
+from devstack.deploy.packaging.programs import PackagingError, run
 
 TITLE = "Changes of gantt"
 RENO = Path(sys.executable).with_name("reno")

@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
 
-from devstack.deploy.packaging import changelog, checkout, distribution, documentation, lock, versions, wheels
+from devstack.deploy.packaging import changelog, checkout, distribution, documentation, lock, versions
 from devstack.deploy.packaging.distribution import Distribution
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import run
+from devstack.deploy.packaging.programs import PackagingError, run
 
 PYTHON = "/usr/bin/python3"
 SERVICES = ("scheduler", "conductor", "compute", "placement", "nova-bridge", "dashboard")
@@ -37,7 +36,7 @@ def build(built: Distribution, folder: Path, revision: int = 1, source: Path = c
     with tempfile.TemporaryDirectory() as parent:
         tree = Path(parent) / "gantt"
         prepare(tree, built, revision, source)
-        wheels.download(tree / "wheels", tree / "lock.txt", PYTHON)
+        lock.download(tree / "wheels", tree / "lock.txt", PYTHON)
         run("dpkg-buildpackage", "--build=binary", "--unsigned-changes", "--unsigned-buildinfo", cwd=tree)
         packages = sorted(Path(parent).glob("*.deb"))
         return [Path(shutil.copy(package, folder)) for package in packages]

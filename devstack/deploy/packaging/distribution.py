@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from devstack.deploy.packaging import checkout, documentation
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import run
+from devstack.deploy.packaging.programs import PackagingError, run
 
 # Parts of the wheel. From devstack it has only what deployments need; the rest of devstack runs from a checkout.
 PACKAGES = ("compute_agent/", "conductor/", "rpcapi/", "scheduler_svc/")

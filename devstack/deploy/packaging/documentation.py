@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from devstack.deploy.packaging import checkout
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import run
+from devstack.deploy.packaging.programs import PackagingError, run
 
 SHARE = "share"
 SITE = "share/doc/gantt/html"

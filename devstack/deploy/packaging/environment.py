@@ -4,8 +4,7 @@
 import sys
 from pathlib import Path
 
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import run
+from devstack.deploy.packaging.programs import PackagingError, run
 
 PROGRAMS = ("gantt", "gantt-scheduler", "gantt-conductor", "gantt-compute", "gantt-placement", "gantt-dashboard")
 

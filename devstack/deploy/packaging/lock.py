@@ -2,6 +2,7 @@
 """Lock file: pinned, hashed versions of the requirements of extra ``all``, written by `tox -e lock`."""
 
 import re
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from devstack.deploy.packaging.errors import PackagingError
+from devstack.deploy.packaging.programs import PackagingError, run
 
 PATH = Path("devstack/deploy/packaging/lock.txt")
 EXTRA = "all"
@@ -76,3 +77,13 @@ def _pin(line: str) -> Pin:
         raise PackagingError(f"the lock's line `{text}` is not of the form name==version") from None
     name = canonicalize_name(requirement.name)
     return Pin(name, Version(specifier.version), requirement.marker, len(SHA256.findall(line)))
+
+
+def download(folder: Path, lock: Path, python: str | Path) -> None:
+    with tempfile.TemporaryDirectory() as tools:
+        run(python, "-m", "venv", tools)
+        run(
+            *(Path(tools) / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--no-input"),
+            *("download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"),
+            *("--requirement", lock, "--dest", folder),
+        )

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from devstack.deploy.packaging import checkout
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import run
+from devstack.deploy.packaging.programs import PackagingError, run
 
 RELEASE = "bookworm"
 MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")

@@ -6,7 +6,10 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from devstack.deploy.packaging.errors import PackagingError
+
+class PackagingError(Exception):
+    """Raised when a part of a release cannot be built or is not fit for release."""
+
 
 SECONDS = 1800.0
 SHOWN_LINES = 40

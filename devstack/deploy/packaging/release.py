@@ -20,8 +20,7 @@ from devstack.deploy.packaging import (
     sbom,
     versions,
 )
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import run
+from devstack.deploy.packaging.programs import PackagingError, run
 
 SUMS = "SHA256SUMS"
 TOX_ENVIRONMENTS = "lint,imports,py,py312,py313,types,docs"

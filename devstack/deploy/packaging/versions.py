@@ -7,8 +7,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import run
+from devstack.deploy.packaging.programs import PackagingError, run
 
 
 def of_checkout(checkout: Path) -> str:

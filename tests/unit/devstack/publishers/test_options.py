@@ -3,11 +3,11 @@
 
 import pytest
 
-from devstack.publishers import options
+from devstack.publishers import publisher
 
 
 @pytest.mark.parametrize(("name", "value"), [("interval", 0.0), ("racks", 0), ("racks", 1001), ("physnets", 65)])
 def test_value_out_of_range_is_rejected(conf, name, value):
-    options.register_opts(conf)
+    publisher.register_opts(conf)
     with pytest.raises(ValueError, match="Should be"):
-        conf.set_override(name, value, group=options.GROUP)
+        conf.set_override(name, value, group=publisher.GROUP)

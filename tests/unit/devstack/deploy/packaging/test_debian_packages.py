@@ -12,7 +12,7 @@ import pytest
 from devstack.deploy.packaging import checkout, debian_packages
 from devstack.deploy.packaging.debian_packages import SERVICES, TEMPLATE, UNITS
 from devstack.deploy.packaging.distribution import Distribution
-from devstack.deploy.packaging.errors import PackagingError
+from devstack.deploy.packaging.programs import PackagingError
 
 SOURCE = checkout.ROOT
 # Programs, with the sections of their man pages.

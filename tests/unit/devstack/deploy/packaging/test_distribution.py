@@ -10,7 +10,7 @@ import pytest
 
 from devstack.deploy.packaging import distribution
 from devstack.deploy.packaging.distribution import Distribution
-from devstack.deploy.packaging.errors import PackagingError
+from devstack.deploy.packaging.programs import PackagingError
 
 TRACKED = [
     *("setup.py", ".gitignore", ".github/workflows/ci.yml", "rpcapi/a.py", "rpcapi/lua/b.lua"),

@@ -4,7 +4,7 @@
 import pytest
 
 from devstack.deploy.packaging import documentation
-from devstack.deploy.packaging.errors import PackagingError
+from devstack.deploy.packaging.programs import PackagingError
 
 TRACKED = ["README.md", "docs/index.md", "docs/adr/0001-a.md", "docs/plugins/example/README.md", "docs/conf.py"]
 SITE = "share/doc/gantt/html"

@@ -6,7 +6,7 @@ import importlib.metadata
 import pytest
 
 from devstack.deploy.packaging import checkout, lock
-from devstack.deploy.packaging.errors import PackagingError
+from devstack.deploy.packaging.programs import PackagingError
 
 HASH = f"--hash=sha256:{'0' * 64}"
 REQUIREMENTS = ["kombu<6,>=5.6", 'redis[hiredis]>=6; extra == "all"', 'matplotlib>=3; extra == "cli"']

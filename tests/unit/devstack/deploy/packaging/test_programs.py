@@ -3,8 +3,7 @@
 
 import pytest
 
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import SHOWN_LINES, run
+from devstack.deploy.packaging.programs import SHOWN_LINES, PackagingError, run
 
 
 def test_output_of_a_program_is_returned_and_its_environment_is_added_to() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from devstack.deploy.packaging import release
-from devstack.deploy.packaging.errors import PackagingError
+from devstack.deploy.packaging.programs import PackagingError
 from devstack.deploy.packaging.release import Release, Step
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from devstack.deploy.packaging import versions
-from devstack.deploy.packaging.errors import PackagingError
-from devstack.deploy.packaging.programs import run
+from devstack.deploy.packaging.programs import PackagingError, run
 
 IDENTITY = ("-c", "user.name=tester", "-c", "user.email=tester@example.org", "-c", "commit.gpgsign=false")
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from devstack import cleanup
+from devstack import unstack
 from devstack.deploy.users.errors import FolderUnusable
 from devstack.layout import Layout
 from devstack.servers.process import ServerProcess
@@ -19,7 +19,7 @@ def run(tmp_path):
 
 
 def test_missing_folder_has_nothing_to_stop(tmp_path):
-    assert cleanup.clear(Layout(tmp_path / "nothing")) == []
+    assert unstack.clear(Layout(tmp_path / "nothing")) == []
 
 
 def test_processes_are_stopped_daemons_before_servers_and_the_folder_removed(run):
@@ -29,7 +29,7 @@ def test_processes_are_stopped_daemons_before_servers_and_the_folder_removed(run
         ServerProcess(path.stem, path, path.with_suffix(".log")).spawn(["sleep", "600"], dict(os.environ), run.folder)
     (run.folder / "compute.log").unlink(missing_ok=True)
     paths[2].write_text("1")  # of a process that ended long ago
-    assert cleanup.clear(run) == ["compute", "redis"]
+    assert unstack.clear(run) == ["compute", "redis"]
     assert not run.folder.exists()
 
 
@@ -37,5 +37,5 @@ def test_folder_with_foreign_files_is_not_changed(run):
     (run.folder / "thesis.tex").touch()
     (run.folder / "compute.pid").write_text("1")
     with pytest.raises(FolderUnusable, match=r"contains files of no cluster: thesis\.tex"):
-        cleanup.clear(run)
+        unstack.clear(run)
     assert (run.folder / "compute.pid").exists()
