@@ -6,7 +6,6 @@ import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing import connection
-from types import TracebackType
 from typing import Any
 
 from rpcapi.cli.command import CommandFailed
@@ -35,9 +34,7 @@ class WorkerProcesses:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._end()
 
     def send(self, messages: Sequence[Any]) -> None:

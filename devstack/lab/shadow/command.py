@@ -66,28 +66,14 @@ class RecordComparison:
 
 def compare(a: DecisionRecords, b: DecisionRecords) -> Iterator[RecordComparison]:
     for request_id in dict.fromkeys([*a, *b]):
-        if request_id not in b:
-            yield from _compare_unmatched(DifferenceKind.ONLY_IN_A, request_id, a.find(request_id))
-        elif request_id not in a:
-            yield from _compare_unmatched(DifferenceKind.ONLY_IN_B, request_id, b.find(request_id))
-        else:
-            yield from _compare_requests(request_id, a.find(request_id), b.find(request_id))
-
-
-def _compare_unmatched(kind: DifferenceKind, request_id: str, decision: DecisionRow) -> Iterator[RecordComparison]:
-    for consumer in decision.hosts or (UNNAMED_INSTANCES,):
-        yield RecordComparison(kind, request_id, consumer)
-
-
-def _compare_requests(request_id: str, a: DecisionRow, b: DecisionRow) -> Iterator[RecordComparison]:
-    for consumer in {**a.hosts, **b.hosts} or (UNNAMED_INSTANCES,):
-        # A refusal holds for the whole request and need not name its instances.
-        if not a.refused and consumer not in a.hosts:
-            yield RecordComparison(DifferenceKind.ONLY_IN_B, request_id, consumer)
-        elif not b.refused and consumer not in b.hosts:
-            yield RecordComparison(DifferenceKind.ONLY_IN_A, request_id, consumer)
-        else:
-            yield _compare_instances(request_id, consumer, a, b)
+        in_a, in_b = a.find(request_id), b.find(request_id)
+        for consumer in {**in_a.hosts, **in_b.hosts} or (UNNAMED_INSTANCES,):
+            if not in_a.decides(consumer):
+                yield RecordComparison(DifferenceKind.ONLY_IN_B, request_id, consumer)
+            elif not in_b.decides(consumer):
+                yield RecordComparison(DifferenceKind.ONLY_IN_A, request_id, consumer)
+            else:
+                yield _compare_instances(request_id, consumer, in_a, in_b)
 
 
 def _compare_instances(request_id: str, consumer: str, a: DecisionRow, b: DecisionRow) -> RecordComparison:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decision records in a file, as written by ``gantt decision export``; docs/shadow.md documents the format."""
 
+import contextlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 MAX_LINE_BYTES = 8 * 2**20  # a decision about a thousand instances has some hundred kilobytes
@@ -30,19 +30,23 @@ class ScoredHost:
 class DecisionRow:
     """Decision about one request: hosts by consumer, rejected hosts by reason, best hosts."""
 
-    hosts: Mapping[str, str | None]
-    refused: bool
-    reasons: Mapping[str, int]
-    why: str
-    best: Mapping[str, ScoredHost]
-    host_count: int | None
+    hosts: Mapping[str, str | None] = field(default_factory=dict)
+    refused: bool = False
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    why: str = ""
+    best: Mapping[str, ScoredHost] = field(default_factory=dict)
+    host_count: int | None = None
+
+    def decides(self, consumer: str) -> bool:
+        """Whether the decision is about a consumer: a refusal need not name the request's instances."""
+        return self.refused or consumer in self.hosts
 
     def host(self, consumer: str) -> str | None:
         """Return a consumer's host, None if refused. Raises KeyError for an unknown consumer."""
         return None if self.refused else self.hosts[consumer]
 
 
-class DecisionRecords:
+class DecisionRecords(contextlib.AbstractContextManager["DecisionRecords"]):
     """Decisions of a file by request id; only their offsets are kept in memory."""
 
     def __init__(self, path: Path) -> None:
@@ -58,26 +62,19 @@ class DecisionRecords:
             self._file.close()
             raise
 
-    def __enter__(self) -> "DecisionRecords":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
-
-    def __contains__(self, request_id: str) -> bool:
-        return request_id in self._offsets
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._offsets)
 
     def find(self, request_id: str) -> DecisionRow:
-        """Return the decision about a request; the last record of each consumer wins. Raises KeyError."""
-        decisions = [self._read(offset, line) for offset, line in self._offsets[request_id]]
-        last = decisions[-1]
+        """Return the decision about a request, empty without one; the last record of each consumer wins."""
+        decisions = [self._read(offset, line) for offset, line in self._offsets.get(request_id, ())]
+        if not decisions:
+            return DecisionRow()
         hosts = {consumer: host for decision in decisions for consumer, host in decision.hosts.items()}
-        return DecisionRow(hosts, last.refused, last.reasons, last.why, last.best, last.host_count)
+        return replace(decisions[-1], hosts=hosts)
 
     def _index(self) -> None:
         line = 0
