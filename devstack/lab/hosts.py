@@ -62,6 +62,11 @@ def make_nodes(count: int, seed: int = 1, shapes: Sequence[Shape] = SHAPES) -> N
     }
 
 
+def stable_uuid(name: str) -> str:
+    """Return the uuid that a name has in every run."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"gantt-lab {name}"))
+
+
 def make_usage(nodes: Nodes, max_load: float, seed: int = 2) -> dict[str, dict[str, int]]:
     """Return used amounts: of each node a random share up to ``max_load``, the same for all classes."""
     chance = random.Random(seed)

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +22,7 @@ from sqlalchemy.pool import NullPool
 
 from devstack.lab import private_servers
 from devstack.lab.benchmark import Benchmark, host_count, option
+from devstack.lab.hosts import stable_uuid
 from devstack.lab.private_servers import running_mariadb, temporary_folder
 from devstack.lab.rows import ResultRow
 from devstack.servers.redis import RedisServer
@@ -80,7 +80,7 @@ class PlacementCloud:
         host_numbers, consumer_numbers = range(1, self.hosts + 1), range(1, self.consumers + 1)
         yield tables.RESOURCE_CLASSES, ({"id": n, "name": name} for n, name in enumerate(CLASSES, 1))
         yield tables.TRAITS, ({"id": n, "name": name} for n, name in enumerate(traits, 1))
-        yield tables.AGGREGATES, ({"id": n, "uuid": _uuid("aggregate", n)} for n in range(1, AGGREGATES + 1))
+        yield tables.AGGREGATES, ({"id": n, "uuid": stable_uuid(f"aggregate {n}")} for n in range(1, AGGREGATES + 1))
         yield tables.PROJECTS, iter([{"id": 1, "external_id": "project"}])
         yield tables.USERS, iter([{"id": 1, "external_id": "user"}])
         yield tables.CONSUMER_TYPES, iter([{"id": 1, "name": "INSTANCE"}])
@@ -101,12 +101,8 @@ class PlacementCloud:
         )
 
 
-def _uuid(kind: str, number: int) -> str:
-    return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{kind}-{number}"))
-
-
 def _host(number: int) -> Row:
-    identity = {"id": number, "root_provider_id": number, "uuid": _uuid("host", number)}
+    identity = {"id": number, "root_provider_id": number, "uuid": stable_uuid(f"host {number}")}
     return {**identity, "name": f"host-{number}.example", "generation": 5}
 
 
@@ -118,13 +114,13 @@ def _inventories(host: int) -> Iterator[Row]:
 
 def _consumer(number: int) -> Row:
     owner = {"project_id": 1, "user_id": 1, "consumer_type_id": 1}
-    return {"id": number, "uuid": _uuid("consumer", number), "generation": 1, **owner}
+    return {"id": number, "uuid": stable_uuid(f"consumer {number}"), "generation": 1, **owner}
 
 
 def _allocations(consumer: int, host: int) -> Iterator[Row]:
     for number, amount in enumerate(AMOUNTS.values(), 1):
         what = {"resource_class_id": number, "used": amount}
-        yield {"consumer_id": _uuid("consumer", consumer), "resource_provider_id": host, **what}
+        yield {"consumer_id": stable_uuid(f"consumer {consumer}"), "resource_provider_id": host, **what}
 
 
 class ImportCommand:

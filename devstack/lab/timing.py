@@ -15,26 +15,31 @@ TimedSubject = Callable[[int], Any]  # called with the number of the call
 TimedCalls = Callable[[int, int], list[float]]  # (number of the first call, count) -> seconds of each call
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Times:
     """Durations of calls in seconds, in order."""
 
     seconds: np.ndarray
 
-    def percentile_us(self, percent: float) -> float:
-        return float(np.percentile(self.seconds, percent)) * 1e6
+    @property
+    def calls(self) -> int:
+        return len(self.seconds)
+
+    def percentile(self, percent: float) -> float:
+        """Return a percentile in seconds, 0 without calls."""
+        return float(np.percentile(self.seconds, percent)) if self.calls else 0.0
 
     @property
     def p50_us(self) -> float:
-        return self.percentile_us(50)
+        return 1e6 * self.percentile(50)
 
     @property
     def p99_us(self) -> float:
-        return self.percentile_us(99)
+        return 1e6 * self.percentile(99)
 
     @property
     def per_second(self) -> float:
-        return len(self.seconds) / float(self.seconds.sum())
+        return self.calls / float(self.seconds.sum())
 
     def microseconds(self, prefix: str = "") -> dict[str, float]:
         return {f"{prefix}p50_us": self.p50_us, f"{prefix}p99_us": self.p99_us}

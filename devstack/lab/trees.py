@@ -4,7 +4,6 @@
 import argparse
 import itertools
 import time
-import uuid as uuid_module
 from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
@@ -150,16 +149,12 @@ def make_table(count: int, devices: int) -> HostTable:
 def placement_providers(count: int, devices: int) -> list[dict[str, Any]]:
     providers = []
     for name, node in hosts.make_nodes(count).items():
-        root = _uuid(name)
+        root = hosts.stable_uuid(name)
         providers.append(make_provider(root, node["inventories"]))
         for number in range(devices):
-            device = _uuid(f"{name}/gpu{number}")
+            device = hosts.stable_uuid(f"{name}/gpu{number}")
             providers.append(make_provider(device, {GPU: Inventory(1).as_dict()}, parent=root))
     return providers
-
-
-def _uuid(name: str) -> str:
-    return str(uuid_module.uuid5(uuid_module.NAMESPACE_DNS, name))
 
 
 def _ask(peer: PeerProcess, groups: int, policy: str) -> tuple[int, float]:

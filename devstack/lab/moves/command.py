@@ -84,11 +84,11 @@ def drain_rows(bus: str, args: argparse.Namespace, drain: PhaseTimes) -> Iterato
     copies_s = -(-args.servers // args.parallel) * copy_s  # least time of a drain: rounds of parallel copies
     yield ResultRow(
         f"a live migration beside its copy, {bus}",
-        drain.p50_s / copy_s,
+        drain.percentile(50) / copy_s,
         figures={**drain.percentiles(), "copy_s": copy_s},
     )
-    figures = {"servers": args.servers, "parallel": args.parallel, "seconds": drain.seconds, "copies_s": copies_s}
-    yield ResultRow(f"drain of a host beside its copies, {bus}", drain.seconds / copies_s, figures=figures)
+    figures = {"servers": args.servers, "parallel": args.parallel, "seconds": drain.elapsed, "copies_s": copies_s}
+    yield ResultRow(f"drain of a host beside its copies, {bus}", drain.elapsed / copies_s, figures=figures)
     yield _work_row(f"decisions per live migration, {bus}", drain)
 
 
@@ -97,18 +97,18 @@ def evacuation_rows(
 ) -> Iterator[ResultRow]:
     yield ResultRow(
         f"an evacuation beside a boot, {bus}",
-        evacuation.p50_s / boots.p50_s,
+        evacuation.percentile(50) / boots.percentile(50),
         figures={**evacuation.percentiles(), **boots.percentiles("boot_")},
     )
-    figures = {"servers": args.servers * args.hosts, "hosts": args.hosts, "seconds": evacuation.seconds}
+    figures = {"servers": args.servers * args.hosts, "hosts": args.hosts, "seconds": evacuation.elapsed}
     yield ResultRow(
         f"evacuation of all lost hosts beside the boots, {bus}",
-        evacuation.seconds / boots.seconds,
-        figures={**figures, "servers_per_s": evacuation.count / evacuation.seconds, "boots_s": boots.seconds},
+        evacuation.elapsed / boots.elapsed,
+        figures={**figures, "servers_per_s": evacuation.calls / evacuation.elapsed, "boots_s": boots.elapsed},
     )
     yield _work_row(f"decisions per evacuation, {bus}", evacuation)
 
 
 def _work_row(name: str, phase: PhaseTimes) -> ResultRow:
-    figures = {f"{kind}_per_s": count / phase.seconds for kind, count in phase.work.items()}
-    return ResultRow(name, phase.work["decisions"] / max(1, phase.count), figures=figures)
+    figures = {f"{kind}_per_s": count / phase.elapsed for kind, count in phase.work.items()}
+    return ResultRow(name, phase.work["decisions"] / max(1, phase.calls), figures=figures)

@@ -137,26 +137,15 @@ def count_work(page: str) -> dict[str, float]:
     return {name: sum(sums[metric] for metric in metrics) for name, metrics in WORK.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseTimes:
-    """Caller's seconds, the servers' durations by their records, and the scheduler's work."""
+@dataclass(frozen=True)
+class PhaseTimes(Times):
+    """Servers' durations by their records, the caller's time ``elapsed``, and the scheduler's work."""
 
-    seconds: float
-    durations: Times
+    elapsed: float
     work: Mapping[str, float]
 
-    @property
-    def count(self) -> int:
-        return len(self.durations.seconds)
-
-    @property
-    def p50_s(self) -> float:
-        return self.durations.p50_us / 1e6 if self.count else 0.0
-
     def percentiles(self, prefix: str = "") -> dict[str, float]:
-        if not self.count:
-            return {}
-        return {f"{prefix}p50_s": self.p50_s, f"{prefix}p99_s": self.durations.p99_us / 1e6}
+        return {f"{prefix}p50_s": self.percentile(50), f"{prefix}p99_s": self.percentile(99)} if self.calls else {}
 
 
 class MovesRun:
@@ -183,7 +172,7 @@ class MovesRun:
         self.uuids += booted_uuids
         records = finished_servers(self.session, booted_uuids, BOOT_SECONDS)
         # Use the records' times: the caller's polling would be a large part of its own.
-        return PhaseTimes(record_span(records), record_times(records), self._work_since(before))
+        return PhaseTimes(record_times(records).seconds, record_span(records), self._work_since(before))
 
     def drain(self) -> PhaseTimes:
         return self._moves(DRAIN, lambda: self.operator.drain(self.hosts.drained, self._args.parallel))
@@ -199,7 +188,7 @@ class MovesRun:
         seconds, work = time.monotonic() - begin, self._work_since(before)
         listed = self.session.list_all(self.session.conductor.list_migrations, "migrations")
         completed = [move for move in listed if move.kind == kind and move.status == COMPLETED]
-        return PhaseTimes(seconds, record_times(completed), work)
+        return PhaseTimes(record_times(completed).seconds, seconds, work)
 
     def _count(self) -> dict[str, float]:
         return count_work(scrape(self._metrics_port).decode())

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes of both sides: their names, and their providers as nova-compute would write them."""
 
-import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from devstack.lab.hosts import stable_uuid
 from devstack.lab.placement.cloud import make_provider, whole
 
 TOTAL = {"VCPU": 64, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
@@ -36,23 +34,11 @@ TRAITS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LabHost:
-    """Compute with one node of the same name."""
-
-    number: int
-
-    @property
-    def name(self) -> str:
-        return f"lab{self.number}"
-
-    @property
-    def uuid(self) -> str:
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"gantt-lab nova {self.name}"))
-
-    def provider(self) -> dict[str, Any]:
-        return make_provider(self.uuid, {name: whole(total) for name, total in TOTAL.items()}, TRAITS)
+def names(first: int, end: int) -> list[str]:
+    """Return the names of computes, each with one node of the same name."""
+    return [f"lab{number}" for number in range(first, end)]
 
 
-def hosts(first: int, end: int) -> Sequence[LabHost]:
-    return [LabHost(number) for number in range(first, end)]
+def provider(name: str) -> dict[str, Any]:
+    inventories = {resource_class: whole(total) for resource_class, total in TOTAL.items()}
+    return make_provider(stable_uuid(name), inventories, TRAITS)

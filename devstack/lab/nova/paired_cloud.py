@@ -16,8 +16,8 @@ import amqp
 
 from devstack.deploy.users.folder import private_folder, write_private
 from devstack.deploy.users.rabbitmq_users import ADMIN
-from devstack.lab.nova import echo
-from devstack.lab.nova.hosts import TOTAL, hosts
+from devstack.lab.hosts import stable_uuid
+from devstack.lab.nova import echo, hosts
 from devstack.lab.peers import side
 from devstack.lab.peers.side import PeerProcess
 from devstack.lab.placement.servers import create_provider
@@ -95,13 +95,15 @@ class PairedCloud:
 
     def grow(self, size: int) -> None:
         """Write computes up to this number, clear Placement's allocations, and wait for gantt-nova-bridge."""
-        added = hosts(self._size, size)
+        added = hosts.names(self._size, size)
         connection = self._cloud.parts.urls.databases[PLACEMENT_DATABASE]
-        self._placement.ask("prepare", connection=connection, providers=[host.provider() for host in hosts(0, size)])
-        self._records.ask("add", computes=[(host.name, host.uuid) for host in added], total=TOTAL)
+        self._placement.ask(
+            "prepare", connection=connection, providers=[hosts.provider(name) for name in hosts.names(0, size)]
+        )
+        self._records.ask("add", computes=[(name, stable_uuid(name)) for name in added], total=hosts.TOTAL)
         with contextlib.closing(self._cloud.open_store(NAMESPACE)) as store:
-            for host in added:
-                create_provider(store, host.provider(), host.name)
+            for name in added:
+                create_provider(store, hosts.provider(name), name)
             wait_until(lambda: _count(store) == size, f"{size} documents of gantt-nova-bridge", START_SECONDS)
         self._size = size
         self._wait_served(OURS)
@@ -118,7 +120,7 @@ class PairedCloud:
         self._nova_scheduler = self._cloud.spawn(_with_settings(replace(daemon, env=environ), settings))
         self._wait_served(THEIRS)
         self.select(THEIRS)
-        self.client.ask("sync", name=THEIRS, hosts=[host.name for host in hosts(0, self._size)])
+        self.client.ask("sync", name=THEIRS, hosts=hosts.names(0, self._size))
         self._wait_idle(self._nova_scheduler)
 
     def select(self, name: str) -> dict[str, Any]:

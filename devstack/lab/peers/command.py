@@ -66,12 +66,13 @@ class PeerWorkload:
         """Return the hosts in the form of placement_side.py."""
         used = self.used
         return [
-            make_provider(_provider(name), node["inventories"], used=used[name]) for name, node in self.nodes.items()
+            make_provider(hosts.stable_uuid(name), node["inventories"], used=used[name])
+            for name, node in self.nodes.items()
         ]
 
     def claimable(self) -> list[str]:
         return [
-            _provider(name)
+            hosts.stable_uuid(name)
             for (name, node), used in zip(self.nodes.items(), self.used.values(), strict=True)
             if all(
                 node["inventories"][resource_class]["capacity"] - used[resource_class] >= amount
@@ -82,10 +83,6 @@ class PeerWorkload:
     @staticmethod
     def peer_requests() -> list[dict[str, int]]:
         return [dict(server.request.resources) for server in itertools.islice(hosts.stream(3), MIX)]
-
-
-def _provider(name: str) -> str:
-    return str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
 
 
 def candidates_subject(table: HostTable) -> TimedSubject:

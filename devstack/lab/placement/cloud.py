@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Providers of both sides: flat, half-full hosts with traits, and a few hosts with child devices."""
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from devstack.lab.hosts import stable_uuid
 from rpcapi.resources.inventory import Inventory
 
 TRAITS = 30
@@ -34,7 +34,7 @@ class Cloud:
 
     @property
     def flat(self) -> Sequence[str]:
-        return [_uuid(f"host {number}") for number in range(self.hosts)]
+        return [stable_uuid(f"host {number}") for number in range(self.hosts)]
 
     @property
     def size(self) -> int:
@@ -46,17 +46,13 @@ class Cloud:
             make_provider(name, inventories, [_trait(number + offset) for offset in range(TRAITS_PER_HOST)], used=USED)
             for number, name in enumerate(self.flat)
         ]
-        roots = [_uuid(f"device host {number}") for number in range(DEVICE_HOSTS)]
+        roots = [stable_uuid(f"device host {number}") for number in range(DEVICE_HOSTS)]
         devices = [
-            make_provider(_uuid(f"device {number} of {root}"), {DEVICE: whole(1)}, parent=root)
+            make_provider(stable_uuid(f"device {number} of {root}"), {DEVICE: whole(1)}, parent=root)
             for root in roots
             for number in range(DEVICES)
         ]
         return [*flat, *(make_provider(root, {}) for root in roots), *devices]
-
-
-def _uuid(name: str) -> str:
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"gantt-lab placement {name}"))
 
 
 def _trait(number: int) -> str:

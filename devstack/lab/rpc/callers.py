@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from devstack.lab.processor_time import descendant_cpu_seconds
-from devstack.lab.timing import take_turns, without_collection
+from devstack.lab.timing import Times, take_turns, without_collection
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 
 KeyT = TypeVar("KeyT")
@@ -32,11 +32,10 @@ class ClientCalls:
     refusals: int
 
 
-@dataclass(frozen=True, slots=True)
-class CallTimes:
+@dataclass(frozen=True)
+class CallTimes(Times):
     """Durations, length and processor time of all clients' calls in blocks; ``refusals`` found no host."""
 
-    seconds: np.ndarray
     elapsed: float
     refusals: int
     processor_s: float
@@ -57,10 +56,6 @@ class CallTimes:
         )
 
     @property
-    def calls(self) -> int:
-        return len(self.seconds)
-
-    @property
     def per_second(self) -> float:
         return self.calls / self.elapsed
 
@@ -69,16 +64,9 @@ class CallTimes:
         """Processor milliseconds per call of clients, broker, daemons and store together."""
         return 1e3 * self.processor_s / self.calls
 
-    def percentile_ms(self, percent: float) -> float:
-        return float(np.percentile(self.seconds, percent)) * 1e3
-
     def figures(self, prefix: str = "") -> dict[str, float]:
-        return {
-            f"{prefix}calls_per_s": self.per_second,
-            f"{prefix}p50_ms": self.percentile_ms(50),
-            f"{prefix}p99_ms": self.percentile_ms(99),
-            f"{prefix}processor_ms": self.processor_ms,
-        }
+        rates = {f"{prefix}calls_per_s": self.per_second, f"{prefix}processor_ms": self.processor_ms}
+        return {**rates, **self.milliseconds(prefix)}
 
 
 Blocks = Mapping[int, Sequence[CallTimes]]  # by batch size; the first block of each is the warm-up

@@ -65,10 +65,10 @@ def load_row(name: str, percent: int, per_second: float, blocks: Blocks) -> Resu
     figures = {
         "arrivals_per_s": per_second,
         "calls": select.calls,
-        **{key: select.percentile_ms(share) for key, share in PERCENTILES.items()},
-        **{f"echo_{key}": echo.percentile_ms(share) for key, share in PERCENTILES.items()},
+        **{key: 1e3 * select.percentile(share) for key, share in PERCENTILES.items()},
+        **{f"echo_{key}": 1e3 * echo.percentile(share) for key, share in PERCENTILES.items()},
     }
-    ratio = select.percentile_ms(99) / echo.percentile_ms(99)
+    ratio = select.p99_us / echo.p99_us
     return ResultRow(f"p99 of a select at {percent} % of its saturated rate, {name}", ratio, figures=figures)
 
 

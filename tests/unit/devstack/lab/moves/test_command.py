@@ -12,7 +12,6 @@ from devstack.lab.boot import faults_row
 from devstack.lab.moves import scenario
 from devstack.lab.moves.command import copy_seconds, drain_rows, evacuation_rows
 from devstack.lab.moves.scenario import MovedHosts, PhaseTimes, request_sizes
-from devstack.lab.timing import Times
 from tests.support import asking
 
 ARGS = SimpleNamespace(servers=10, hosts=2, memory=2048, parallel=5)
@@ -20,7 +19,7 @@ ARGS = SimpleNamespace(servers=10, hosts=2, memory=2048, parallel=5)
 
 def phase(seconds, duration, count, decisions=0):
     work = {"decisions": decisions, "claims": 2 * decisions, "claim_verbs": 3 * decisions}
-    return PhaseTimes(seconds, Times(np.full(count, duration)), work)
+    return PhaseTimes(np.full(count, duration), seconds, work)
 
 
 DRAIN, BOOTS = phase(8.88, 4.44, 10, decisions=20), phase(2.0, 0.5, 20)

@@ -24,5 +24,5 @@ def test_statistics_are_over_all_blocks():
     statistics = CallTimes.joined([BLOCK, CallTimes.of([client(0.0, 0.5)], processor_s=0.2)])
     assert statistics.per_second == pytest.approx(4 / 3.0)
     assert statistics.processor_ms == pytest.approx(200.0)
-    assert statistics.percentile_ms(50) == pytest.approx(1000.0)
-    assert statistics.percentile_ms(100) == pytest.approx(2000.0)
+    assert statistics.percentile(50) == pytest.approx(1.0)
+    assert statistics.percentile(100) == pytest.approx(2.0)
