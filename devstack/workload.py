@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests for servers to boot: the built-in mix, generated ones, or the first of a real trace."""
+"""Requests for servers to boot: the built-in mix, or the first of a real trace."""
 
 import csv
 import gzip
 import itertools
-import random
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,20 +43,6 @@ def builtin_requests(servers: int, flavors: dict[str, dict[str, int]]) -> list[W
     for number in range(servers):
         counts[names[number % len(names)]] += 1
     return [WorkloadRequest(name, flavors[name], count) for name, count in counts.items() if count]
-
-
-def generate_requests(servers: int, seed: int) -> list[WorkloadRequest]:
-    """Return random requests that resemble a trace: mostly small servers, in tenant batches."""
-    chance = random.Random(seed)
-    requests: list[WorkloadRequest] = []
-    remaining = servers
-    while remaining:
-        count = min(remaining, chance.choices((1, 2, 5, 20), weights=(70, 15, 10, 5))[0])
-        vcpus = chance.choices((1, 2, 4, 8), weights=(45, 30, 15, 10))[0]
-        memory = round(vcpus * chance.choice((1.75, 3.5, 7)) * MIB_PER_GB)
-        requests.append(WorkloadRequest(f"generated-{len(requests)}", {"VCPU": vcpus, "MEMORY_MB": memory}, count))
-        remaining -= count
-    return requests
 
 
 def from_trace(path: Path, servers: int) -> list[WorkloadRequest]:

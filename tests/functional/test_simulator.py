@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from devstack import exercise, workload
+from devstack import exercise
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
 from rpcapi.resources.names import host_of
 from tests.support.clusters import clusters, truth
+from tests.support.clusters.fill import generate_requests
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 
@@ -85,7 +86,7 @@ def test_servers_boot_on_agents_that_keep_restarting(mode: Mode) -> None:
         def restarts() -> int:
             return log.read_text().count("Restarting the agent")
 
-        uuids = exercise.boot(running.session, workload.generate_requests(20, seed=3))
+        uuids = exercise.boot(running.session, generate_requests(20, seed=3))
         truth.until("agents restart under their guests", lambda: restarts() >= 5, 120)
         truth.assert_consistent(running, uuids, 120)
         assert "Traceback" not in log.read_text()

@@ -9,6 +9,7 @@ import pytest
 
 from devstack import workload
 from devstack.workload import TraceError
+from tests.support.clusters.fill import generate_requests
 
 FLAVORS = {name: {"VCPU": share} for name, share in workload.MIX}
 HEAD = "split,bin_ts,batch,vm,vcpu,mem_gb\n"
@@ -29,9 +30,9 @@ def test_mix_has_the_requested_number_of_servers_in_its_shares(servers: int) -> 
 
 
 def test_generated_requests_are_reproducible() -> None:
-    requests = workload.generate_requests(400, seed=7)
+    requests = generate_requests(400, seed=7)
     assert sum(request.count for request in requests) == 400
-    assert requests == workload.generate_requests(400, seed=7) != workload.generate_requests(400, seed=8)
+    assert requests == generate_requests(400, seed=7) != generate_requests(400, seed=8)
 
 
 @pytest.mark.parametrize("name", ["trace.csv", "trace.csv.gz"])
