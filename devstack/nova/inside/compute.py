@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-compute with a driver of this folder: ``compute.py --config-file FILE``."""
+"""nova-compute with a driver of this folder, or of the one in NOVA_DRIVERS: ``compute.py --config-file FILE``."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from nova import monkey_patch, virt
 if __name__ == "__main__":
     monkey_patch.patch(backend="threading")
     # Nova imports drivers only from its package nova.virt.
-    virt.__path__.append(str(Path(__file__).parent / "drivers"))
+    virt.__path__ += [str(Path(__file__).parent / "drivers"), *filter(None, [os.environ.get("NOVA_DRIVERS")])]
     from nova.cmd.compute import main  # only after threads were chosen
 
     sys.exit(main())

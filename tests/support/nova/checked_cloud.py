@@ -3,22 +3,37 @@
 
 import collections
 import contextlib
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import requests
 
 from devstack.nova import roles
 from devstack.nova.cloud import STOP_SECONDS, NovaCloud
+from devstack.nova.roles import Daemon
 from devstack.nova.size import CloudSize
-from devstack.servers.process import stop_together
+from devstack.servers.process import ServerProcess, stop_together
 from tests.support.nova import comparison
 
 METRICS_SECONDS = 10.0
 GUESTS = "guests"  # folder of a simulated hypervisor's guests, in the state folder of its host
 
 
+DRIVERS = Path(__file__).parents[2] / "nova" / "inside" / "drivers"
+FAULTY = {"DEFAULT": {"compute_driver": "faulty.FaultyDriver"}}
+
+
 class CheckedCloud(NovaCloud):
+    """Cloud whose computes fail as servers' metadata says, unless ``size`` names another driver."""
+
+    def __init__(self, folder: Path, size: CloudSize, ports: Mapping[str, int] | None = None) -> None:
+        driver = {"DEFAULT": {**FAULTY["DEFAULT"], **size.nova_options.get("DEFAULT", {})}}
+        super().__init__(folder, replace(size, nova_options={**size.nova_options, **driver}), ports)
+
+    def spawn(self, daemon: Daemon) -> ServerProcess:
+        return super().spawn(replace(daemon, env={**daemon.env, "NOVA_DRIVERS": str(DRIVERS)}))
+
     def stop_role(self, role: str) -> None:
         stop_together([self.process(daemon.name) for daemon in roles.served_by(self.parts, role)], STOP_SECONDS)
 

@@ -10,7 +10,6 @@ import nova.conf
 from nova import exception
 from nova.compute import power_state
 from nova.virt import fake
-from nova.virt.faulty import FaultyDriver
 
 SLOT = "CUSTOM_SLOT"
 GUESTS = "guests"
@@ -38,7 +37,7 @@ class GuestFolder(UserDict[str, Any]):
         (self._folder / uuid).unlink()
 
 
-class SimulatedDriver(FaultyDriver):
+class SimulatedDriver(fake.FakeDriverWithoutFakeNodes):
     """Hypervisor with a single node, whose size is set by environment variables.
 
     SIMULATED_SLOTS is the number of slots, a resource of the node or of the child provider that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fake hypervisor whose builds fail or take long if the server's metadata says so."""
+"""Simulated hypervisor whose builds fail or take long if the server's metadata says so."""
 
 import time
 from pathlib import Path
@@ -7,12 +7,12 @@ from typing import Any
 
 import nova.conf
 from nova import exception
-from nova.virt import fake
+from nova.virt.simulated import SimulatedDriver
 
 ATTEMPTS = "attempts"  # next to the states of all hosts
 
 
-class FaultyDriver(fake.FakeDriverWithoutFakeNodes):
+class FaultyDriver(SimulatedDriver):
     """Driver that reads a server's metadata: ``failed_builds`` and ``failed_checks`` (numbers), ``build_seconds``.
 
     As many first builds, and first checks for live migration, of the server fail on any host. The file
