@@ -11,6 +11,11 @@ from rpcapi.resources.claims import MIGRATION, Answer, ClaimRole, GroupPolicy, V
 Amounts = Mapping[str, int]  # resource class -> amount
 Allocations = Mapping[str, Amounts]  # provider -> amounts
 
+# Pseudo resource classes of used sums. They are in lower case, unlike resource classes, and have no capacity.
+CLAIMS = "claims"  # number of live claims on a node, or with allocations from a provider
+API_CLAIMS = "api_claims"  # those of them at an agent's provider that the Placement API owns
+CLAIM_COUNTS = frozenset({CLAIMS, API_CLAIMS})
+
 
 class ClaimRef(NamedTuple):
     consumer: str

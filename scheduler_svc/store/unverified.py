@@ -6,7 +6,7 @@ They are stored as claims of pseudo-consumers. Their names contain spaces, unlik
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
-from scheduler_svc.core.records import Allocations, Claim
+from scheduler_svc.core.records import API_CLAIMS, CLAIMS, Allocations, Claim
 
 PREFIX = "unverified "
 
@@ -20,9 +20,17 @@ def consumer_of(name: str) -> str:
     return name.split(" ")[1] if name.startswith(PREFIX) else name
 
 
-def counted_allocations(claim: Claim) -> Allocations:
-    """Return the allocations that count in sums; of an unverified claim, only those from its host's providers."""
-    if claim.state != ClaimState.UNVERIFIED:
-        return claim.allocations
+def counted_amounts(claim: Claim) -> Allocations:
+    """Return what a claim adds to used sums, with the counts of claims.
+
+    An unverified claim counts only at its host's providers.
+    """
     host = names.host_of(claim.host)
-    return {provider: amounts for provider, amounts in claim.allocations.items() if names.host_of(provider) == host}
+    allocations = claim.allocations if claim.host == names.API_HOST else {claim.host: {}, **claim.allocations}
+    counted = {}
+    for provider, amounts in allocations.items():
+        owner = names.host_of(provider)
+        if claim.state != ClaimState.UNVERIFIED or owner == host:
+            counts = {CLAIMS: 1, API_CLAIMS: 1} if host == names.API_HOST != owner else {CLAIMS: 1}
+            counted[provider] = {**amounts, **counts}
+    return counted

@@ -8,11 +8,11 @@ from typing import Any
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
-from scheduler_svc.core.records import Amounts, Claim
+from scheduler_svc.core.records import CLAIM_COUNTS, Amounts, Claim
 from scheduler_svc.store import reports, tallies
 from scheduler_svc.store.allocations import holder_keys, unheld_amounts
 from scheduler_svc.store.records import Verification
-from scheduler_svc.store.unverified import consumer_of, counted_allocations
+from scheduler_svc.store.unverified import consumer_of, counted_amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def verify(dump: StoreDump) -> Verification:
 def _sums(claims: Sequence[Claim]) -> Counter[tuple[str, str]]:
     sums: Counter[tuple[str, str]] = Counter()
     for claim in claims:
-        for provider, amounts in counted_allocations(claim).items():
+        for provider, amounts in counted_amounts(claim).items():
             for resource_class, amount in amounts.items():
                 sums[provider, resource_class] += amount
     return sums
@@ -178,7 +178,7 @@ def _report_problems(dump: StoreDump) -> Iterator[str]:
 
 
 def _excess_problems(dump: StoreDump, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:
-    over = {key for key, amount in sums.items() if amount > _capacity(dump, *key)}
+    over = {key for key, amount in sums.items() if amount > _capacity(dump, *key) and key[1] not in CLAIM_COUNTS}
     for provider, resource_class in sorted(over - dump.excess.keys()):
         amount, capacity = sums[provider, resource_class], _capacity(dump, provider, resource_class)
         yield f"{resource_class} at {provider}: claims use {amount} of {capacity}, not flagged as excess"

@@ -11,7 +11,7 @@ import numpy as np
 
 from devstack.lab import default_driver
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
+from scheduler_svc.core.records import CLAIM_COUNTS, Amounts, LogEntry, Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
@@ -62,7 +62,7 @@ def regret(claims: Iterable[JudgedClaim]) -> float:
 
 def _increase(before: Amounts, after: Amounts) -> Mapping[str, int]:
     amounts = {resource_class: amount - before.get(resource_class, 0) for resource_class, amount in after.items()}
-    return {resource_class: amount for resource_class, amount in amounts.items() if amount}
+    return {name: amount for name, amount in amounts.items() if amount and name not in CLAIM_COUNTS}
 
 
 def judge(

@@ -17,7 +17,7 @@ from devstack.lab.replay.arrivals import ServerShape
 from devstack.lab.replay.policies import ReplayPolicy
 from scheduler_svc.core.drivers.spread import instance_capacity
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.records import Amounts, LogEntry
+from scheduler_svc.core.records import CLAIM_COUNTS, Amounts, LogEntry
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.protocols.log import LogStore
@@ -107,8 +107,8 @@ class ReplayObserver:
             row = self._table.partitions[0].rows[name]
             columns = self._table.resources
             increases = {
-                resource_class: amount - int(columns[resource_class].used[row])
-                for resource_class, amount in sums.items()
+                resource_class: sums[resource_class] - int(columns[resource_class].used[row])
+                for resource_class in sums.keys() - CLAIM_COUNTS
             }
             if any(amount > 0 for amount in increases.values()):
                 yield name, {resource_class: amount for resource_class, amount in increases.items() if amount > 0}

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from rpcapi.resources.inventory import MAX_AMOUNT
+from scheduler_svc.core.records import API_CLAIMS, CLAIM_COUNTS, CLAIMS
 from scheduler_svc.core.table.columns import Column, ColumnGroup, FloatColumn, IntColumn, Rows
 
 NO_INVENTORY = 0  # min_unit of providers without an inventory; inventories have at least 1
@@ -74,11 +75,22 @@ class ResourceColumns(ColumnGroup):
         self.rules = int(np.count_nonzero(self._has_rules))
 
 
+class ClaimCounts(ColumnGroup):
+    """Numbers of live claims, one row per provider; see CLAIMS and API_CLAIMS."""
+
+    EMPTY: ClassVar = dict.fromkeys((CLAIMS, API_CLAIMS), np.int64(0))
+    __slots__ = tuple(EMPTY)
+
+    claims: IntColumn
+    api_claims: IntColumn
+
+
 class ResourceTable(dict[str, ResourceColumns]):
-    """Columns by resource class, over the same rows. Classes are never dropped."""
+    """Columns by resource class, and counts of claims, over the same rows. Classes are never dropped."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
+        self.counts = ClaimCounts(size)
         self._size = size
 
     def __missing__(self, resource_class: str) -> ResourceColumns:
@@ -86,7 +98,7 @@ class ResourceTable(dict[str, ResourceColumns]):
 
     def grow(self, size: int) -> None:
         self._size = size
-        for columns in self.values():
+        for columns in (self.counts, *self.values()):
             columns.grow(size)
 
     def set_inventories(self, row: int, inventories: Mapping[str, Mapping[str, Any]]) -> None:
@@ -95,14 +107,18 @@ class ResourceTable(dict[str, ResourceColumns]):
 
     def set_used(self, row: int, amounts: Mapping[str, int]) -> None:
         """Set a provider's usage. Classes that are not in ``amounts`` are set to 0."""
-        for resource_class in self.keys() | amounts.keys():
+        for resource_class in self.keys() | amounts.keys() - CLAIM_COUNTS:
             self[resource_class].set_used(row, amounts.get(resource_class, 0))
+        self.counts.claims[row] = amounts.get(CLAIMS, 0)
+        self.counts.api_claims[row] = amounts.get(API_CLAIMS, 0)
 
     def used(self, row: int) -> dict[str, int]:
         amounts = {resource_class: int(columns.used[row]) for resource_class, columns in self.items()}
+        amounts |= {name: int(getattr(self.counts, name)[row]) for name in CLAIM_COUNTS}
         return {resource_class: amount for resource_class, amount in amounts.items() if amount}
 
     def copy_from(self, rows: Rows, other: "ResourceTable") -> None:
+        self.counts.copy_from(rows, other.counts)
         for resource_class in self.keys() | other.keys():
             if resource_class in other:
                 self[resource_class].copy_from(rows, other[resource_class])
@@ -110,5 +126,5 @@ class ResourceTable(dict[str, ResourceColumns]):
                 self[resource_class].clear(rows)
 
     def clear(self, rows: Rows) -> None:  # type: ignore[override]  # clears rows, not classes
-        for columns in self.values():
+        for columns in (self.counts, *self.values()):
             columns.clear(rows)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rpcapi.resources import names
+from scheduler_svc.core.records import CLAIM_COUNTS
 from scheduler_svc.store import validation
 from scheduler_svc.store.providers.changes import (
     API,
@@ -84,7 +85,8 @@ def delete(change: DeleteProvider, document: Document, reads: ProviderReads, _cl
     provider = change.provider
     if reads.children.get(provider, ()):
         return Refusal(RefusalKind.CHILDREN, provider)
-    in_use = sorted(name for name, amount in reads.used.get(provider, {}).items() if amount > 0)
+    used = reads.used.get(provider, {})
+    in_use = sorted(name for name, amount in used.items() if amount > 0 and name not in CLAIM_COUNTS)
     if in_use:
         return Refusal(RefusalKind.IN_USE, provider, in_use)
     parent = document["parent"]

@@ -24,7 +24,7 @@ from scheduler_svc.store.redis.rows import (
 )
 from scheduler_svc.store.registrations import AppliedReport
 from scheduler_svc.store.reports import capacity_in
-from scheduler_svc.store.unverified import counted_allocations
+from scheduler_svc.store.unverified import counted_amounts
 from scheduler_svc.store.verbs.contents import ALL, RowNames
 from scheduler_svc.store.verbs.partition import PartitionState
 
@@ -272,7 +272,7 @@ class RedisPartition(PartitionState):
         group = documents.encode_group(claim.group) if claim.group else None
         counted = {"group": group} | {name: getattr(claim, name) for name in COUNTED}
         self._counted.append((counted, sign))
-        for provider, amounts in counted_allocations(claim).items():
+        for provider, amounts in counted_amounts(claim).items():
             self.changed_providers.add(provider)
             for resource_class, amount in amounts.items():
                 self._own_sums[provider, resource_class] += sign * amount

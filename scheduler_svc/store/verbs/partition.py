@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
-from scheduler_svc.core.records import Claim, ClaimRef, LogEntry
+from scheduler_svc.core.records import CLAIM_COUNTS, Claim, ClaimRef, LogEntry
 from scheduler_svc.store import registrations, tallies, tombstones
 from scheduler_svc.store.allocations import holder_keys
 from scheduler_svc.store.reports import capacity_in
-from scheduler_svc.store.unverified import consumer_of, counted_allocations
+from scheduler_svc.store.unverified import consumer_of, counted_amounts
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 T = TypeVar("T")
@@ -270,7 +270,7 @@ class PartitionState(PartitionStorage):
         capacities = self.capacity.get(provider, {})
         over = dict(self.excess.get(provider, {}))
         for resource_class, amount in self.used.get(provider, {}).items():
-            if amount <= capacity_in(capacities.get(resource_class)):
+            if amount <= capacity_in(capacities.get(resource_class)) or resource_class in CLAIM_COUNTS:
                 over.pop(resource_class, None)
             elif flag:
                 over.setdefault(resource_class, now)
@@ -289,7 +289,7 @@ class PartitionState(PartitionStorage):
     def _count(self, claim: Claim, sign: int) -> None:
         """Add a claim to used sums, tallies and group members (``sign`` 1), or subtract it (-1)."""
         tallies.add(self.tallies, claim, sign)
-        for provider, amounts in counted_allocations(claim).items():
+        for provider, amounts in counted_amounts(claim).items():
             used = self.used.setdefault(provider, {})
             for resource_class, amount in amounts.items():
                 used[resource_class] = used.get(resource_class, 0) + sign * amount

@@ -40,7 +40,7 @@ def prepare(partition: WholePartition, now: int, batch: ClaimBatch, decision_byt
     return answer
 
 
-def _prepare(partition: WholePartition, batch: ClaimBatch, now: int) -> BatchAnswer | None:
+def _prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnswer | None:
     if partition.expire(now, EXPIRE_BATCH).due == EXPIRE_BATCH:
         partition.flush(now)
         return None
@@ -217,7 +217,7 @@ def _is_closed(partition: PartitionState, batch: ClaimBatch, intent: Intent, liv
 
 
 def _try_candidates(
-    partition: WholePartition, batch: ClaimBatch, intent: Intent, plan: PreparePlan, now: int
+    partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, now: int
 ) -> IntentResult:
     verdicts: dict[int, Verdict] = {}
     former = plan.former.get(intent.consumer)

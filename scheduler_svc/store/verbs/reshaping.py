@@ -4,6 +4,7 @@
 from collections import ChainMap, Counter
 from collections.abc import Sequence
 
+from scheduler_svc.core.records import CLAIM_COUNTS
 from scheduler_svc.store import reports
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.providers import reshaping
@@ -43,7 +44,8 @@ def _used_afterwards(
         if not planned.removed:
             continue
         for resource_class, amount in partition.used.get(planned.provider, {}).items():
-            sums[planned.provider, resource_class] += amount
+            if resource_class not in CLAIM_COUNTS:
+                sums[planned.provider, resource_class] += amount
     return sums
 
 

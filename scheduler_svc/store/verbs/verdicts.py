@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import GroupPolicy, Verdict
-from scheduler_svc.core.records import Allocations, Candidate, Claim, ClaimBatch, ClaimRef
+from scheduler_svc.core.records import CLAIMS, Allocations, Candidate, Claim, ClaimBatch, ClaimRef
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.pinning import has_left
-from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 @dataclass
@@ -19,7 +18,6 @@ class PreparePlan:
     Attributes:
         members: {node: number of group members before the batch}.
         deltas: {(provider, class): change of the used sum}.
-        claims: {node: number of claims before the batch, at most its limit}.
         claim_deltas: {node: change of the number of claims}.
         member_deltas: {node: change of the number of group members}.
         replaced: Claims to end.
@@ -30,7 +28,6 @@ class PreparePlan:
 
     members: Mapping[str, int] = field(default_factory=dict)
     deltas: dict[tuple[str, str], int] = field(default_factory=dict)
-    claims: dict[str, int] = field(default_factory=dict)
     claim_deltas: dict[str, int] = field(default_factory=dict)
     member_deltas: dict[str, int] = field(default_factory=dict)
     replaced: list[Claim] = field(default_factory=list)
@@ -54,7 +51,7 @@ def required_allocations(batch: ClaimBatch, candidate: Candidate) -> Allocations
     return {candidate.host: batch.resources} if candidate.allocations is None else candidate.allocations
 
 
-def judge(partition: WholePartition, batch: ClaimBatch, candidate: Candidate, plan: PreparePlan) -> Verdict:
+def judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, plan: PreparePlan) -> Verdict:
     """Return FITS, or why the candidate cannot be claimed after the planned changes."""
     required = required_allocations(batch, candidate)
     if candidate.host not in partition.capacity:
@@ -73,11 +70,12 @@ def judge(partition: WholePartition, batch: ClaimBatch, candidate: Candidate, pl
 
 
 def _judge_rules(
-    partition: WholePartition, batch: ClaimBatch, candidate: Candidate, required: Allocations, plan: PreparePlan
+    partition: PartitionState, batch: ClaimBatch, candidate: Candidate, required: Allocations, plan: PreparePlan
 ) -> Verdict:
     """Return FITS, or which rule besides capacity forbids the candidate."""
     host = candidate.host
-    if candidate.claim_limit is not None and not _permits(partition, host, candidate.claim_limit, plan):
+    number = partition.used.get(host, {}).get(CLAIMS, 0) + plan.claim_deltas.get(host, 0)
+    if candidate.claim_limit is not None and number >= candidate.claim_limit:
         return Verdict.LIMIT
     if _may_be_rejoined(partition, batch):
         return Verdict.CLOSED
@@ -115,13 +113,6 @@ def _fits(partition: PartitionState, provider: str, amounts: Mapping[str, int], 
         if in_use + amount > capacity or not least <= amount <= most or amount % step:
             return False
     return True
-
-
-def _permits(partition: WholePartition, node: str, claim_limit: int, plan: PreparePlan) -> bool:
-    """Return whether a node may have one more claim. Clients of the Placement API hold nodes as providers."""
-    if node not in plan.claims:
-        plan.claims[node] = len(partition.claims_at(node, "", claim_limit))
-    return plan.claims[node] + plan.claim_deltas.get(node, 0) < claim_limit
 
 
 def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan: PreparePlan) -> bool:

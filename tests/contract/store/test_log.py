@@ -18,8 +18,8 @@ def test_log_positions_are_consecutive(partition: StorePartition) -> None:
     assert entries is not None
     assert [entry.position for entry in entries] == list(range(start + 1, start + len(entries) + 1))
     assert [entry.kind for entry in entries] == ["service", "alive", "service", "provider", "opened", "used", "used"]
-    assert entries[-2].payload == {"h1": SMALL}
-    assert entries[-1].payload == {"h1": {"VCPU": 0, "MEMORY_MB": 0}}
+    assert entries[-2].payload == {"h1": {**SMALL, "claims": 1}}
+    assert entries[-1].payload == {"h1": {"VCPU": 0, "MEMORY_MB": 0, "claims": 0}}
     assert entries[4].payload == {"h1": partition.store.snapshot().epoch}
 
 
@@ -30,7 +30,7 @@ def test_batch_writes_a_single_log_entry(partition: StorePartition) -> None:
     partition.store.prepare(partition.batch(intent("c1", "h1"), intent("c2", "h2"), intent("c3", "h1")))
     entries = partition.store.follow(start, 0)
     assert entries is not None and len(entries) == 1
-    assert entries[0].payload == {"h1": {"VCPU": 2, "MEMORY_MB": 128}, "h2": SMALL}
+    assert entries[0].payload == {"h1": {"VCPU": 2, "MEMORY_MB": 128, "claims": 2}, "h2": {**SMALL, "claims": 1}}
 
 
 def test_follow_without_new_entries_is_no_gap(partition: StorePartition) -> None:

@@ -30,7 +30,7 @@ def test_partition(redis_server: RedisServer) -> None:
         ("b", "prepared", "h1"),
     }
     assert state.ended == {"c": {1: "released"}}
-    assert state.used == {"h1": {name: 2 * amount for name, amount in SMALL.items()}}
+    assert state.used == {"h1": {**{name: 2 * amount for name, amount in SMALL.items()}, "claims": 2}}
     assert state.capacity["h1"]["VCPU"] == 4
     deadline = next(claim.deadline_ms for claim in state.claims if claim.consumer == "b")
     assert deadline is not None and 0 < deadline - state.time_ms <= 600_000

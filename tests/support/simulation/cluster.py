@@ -8,7 +8,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy
-from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, ClaimResult, Intent
+from scheduler_svc.core.records import CLAIM_COUNTS, Candidate, ClaimBatch, ClaimGroup, ClaimRef, ClaimResult, Intent
 from scheduler_svc.store.records import RunningClaim
 from tests.support.simulation.protocol_answers import comparable, timeless, timeless_excess
 from tests.support.simulation.protocol_truth import Truth
@@ -285,8 +285,8 @@ class ProtocolCluster:
         excess = {}
         for provider, used in now.used.items():
             inventories = now.providers[provider]["inventories"]
-            for name, amount in used.items():
-                excess[provider, name] = max(0, amount - inventories[name]["capacity"])
+            for name in used.keys() - CLAIM_COUNTS:
+                excess[provider, name] = max(0, used[name] - inventories[name]["capacity"])
         return excess
 
     def _find_claim(self, ref: ClaimRef) -> Any:

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent, IntentResult
+from scheduler_svc.core.records import (
+    CLAIM_COUNTS,
+    Amounts,
+    Candidate,
+    ClaimBatch,
+    ClaimGroup,
+    ClaimRef,
+    Intent,
+    IntentResult,
+)
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import MAX_STEP_MS, HostReport, RunningClaim, StatsOutcome, Verification
 
@@ -17,6 +26,11 @@ SMALL = {"VCPU": 1, "MEMORY_MB": 64}
 ROOMY = {"VCPU": 4, "MEMORY_MB": 1024}
 SHORT_MS = 40  # a lifetime that a test can wait for
 LONG_MS = 600_000
+
+
+def amounts(sums: Amounts) -> dict[str, int]:
+    """Return sums without zeros and counts of claims."""
+    return {name: amount for name, amount in sums.items() if amount and name not in CLAIM_COUNTS}
 
 
 class ManualClock:
@@ -133,8 +147,8 @@ class StorePartition:
         self.wait_until(prepared.deadline_ms)
 
     def used(self, provider: str) -> dict[str, int]:
-        """Return the sums at a provider, without zeros."""
-        return {name: amount for name, amount in self.store.snapshot().used.get(provider, {}).items() if amount}
+        """Return the sums at a provider, without zeros and counts of claims."""
+        return amounts(self.store.snapshot().used.get(provider, {}))
 
     def states(self) -> dict[str, str]:
         """Return the state of every live claim."""

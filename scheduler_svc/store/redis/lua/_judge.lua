@@ -122,23 +122,17 @@ local function eligibility_of(candidate)
   return stale and 'STALE' or 'FITS'
 end
 
--- Counts the claims on a node, including planned ones. Clients of the Placement API hold nodes as providers.
-local function claims_on(node)
-  local first, last = '[' .. node .. '|', '(' .. node .. '}'
-  local number = redis.call('ZLEXCOUNT', K.by_host, first, last) + redis.call('ZLEXCOUNT', K.holders, first, last)
-  return number + (claim_deltas[node] or 0)
-end
-
 local function capacity_verdict(candidate)
   for provider, amounts in pairs(candidate.required) do
     if not fits(provider, amounts) then
       return has_changed(candidate) and 'CONCURRENT' or 'FULL'
     end
   end
-  if candidate.limit and claims_on(candidate.host) >= candidate.limit then
+  local host = candidate.host
+  if candidate.limit and (sums[host].claims or 0) + (claim_deltas[host] or 0) >= candidate.limit then
     return 'LIMIT'
   end
-  if not may_be_rejoined() and not group_allows(candidate.host) then
+  if not may_be_rejoined() and not group_allows(host) then
     return 'GROUP'
   end
   return (may_be_rejoined() or awaits_audits(candidate)) and 'CLOSED' or 'FITS'

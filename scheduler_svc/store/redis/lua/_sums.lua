@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes of changed sums, group counts and excess, once at the end of a script. Included by _partition.
+local CLAIM_COUNTS = { claims = true, api_claims = true } -- pseudo classes in sums, which have no capacity
+
 -- Returns the capacity in `unit`: capacity, [capacity, min_unit, max_unit, step_size], or nil without an inventory.
 local function capacity_in(unit)
   return type(unit) == 'table' and unit[1] or unit or 0
@@ -10,7 +12,7 @@ local function update_excess(provider, used, flag)
   local raw = redis.call('HGET', K.capacity, provider)
   local capacity = raw and cjson.decode(raw) or {}
   for class, amount in pairs(used) do
-    if amount <= capacity_in(capacity[class]) then
+    if amount <= capacity_in(capacity[class]) or CLAIM_COUNTS[class] then
       redis.call('HDEL', K.excess, provider .. '|' .. class)
     elseif flag then
       redis.call('HSETNX', K.excess, provider .. '|' .. class, now_text)

@@ -232,7 +232,7 @@ def test_allocations_are_stored_as_they_were(partition: StorePartition) -> None:
         assert (state.generation, state.project, state.user, state.type) == (3, "p", "u", "INSTANCE")
         assert (state.created_ms, is_api_claim(state), is_imported(state)) == (1_500, True, True)
         root = partition.store.read_providers([ROOT])[ROOT]
-        assert (root.generation, root.used) == (57, {"VCPU": 3})
+        assert (root.generation, root.used) == (57, {"VCPU": 3, "claims": 2})
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_answer_has_new_position_and_sums(partition: StorePartition) -> None:
     answer = partition.store.prepare(partition.batch(intent("c1", "h1"), intent("c2", "h1")))
     assert answer.accepted and answer.current
     assert answer.position == before + 1 == partition.store.snapshot().position
-    assert answer.used == {"h1": {"VCPU": 2, "MEMORY_MB": 128}}
+    assert answer.used == {"h1": {"VCPU": 2, "MEMORY_MB": 128, "claims": 2}}
 
 
 def test_repeated_prepare_returns_the_recorded_answer(partition: StorePartition) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from rpcapi.resources.claims import Answer, Verdict
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import Candidate, Intent
+from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, SetInventories
-from tests.support.store.store_partition import SMALL, StorePartition, intent
+from tests.support.store.store_partition import SMALL, StorePartition, child_stats, intent, node_stats
 
 LIMIT = 2
 API_NODE = "@api/n1"
@@ -98,6 +98,49 @@ def test_confirmed_claim_with_allocations_and_a_sums_position_is_limited(partiti
     assert verdicts(partition, replace(refused, candidates=[replace(candidate, claim_limit=2)]), resources={}) == [
         (Verdict.FITS,)
     ]
+
+
+def test_counts_of_claims_are_sums_of_the_log(partition: StorePartition) -> None:
+    partition.add_host("h1", "h1/a")
+    partition.store.change_provider(CreateProvider(API_NODE, "n1"))
+    partition.store.change_provider(SetInventories(API_NODE, {"VCPU": Inventory(8)}))
+
+    def counts(*nodes: str) -> list[tuple[int, int]]:
+        entries = partition.store.follow(start, 0) or []
+        sums = dict(pair for entry in entries if entry.kind == "used" for pair in entry.payload.items())
+        assert sums == {name: partition.store.snapshot().used[name] for name in sums}
+        return [(sums[node].get("claims", 0), sums[node].get("api_claims", 0)) for node in nodes]
+
+    start = partition.store.snapshot().position
+    claim = partition.hold("c1", "h1/a")
+    partition.prepare("c2", "h1/a")
+    assert counts("h1/a") == [(2, 0)]
+    both = AllocationChange("put", {"h1/a": {"VCPU": 1}, API_NODE: {"VCPU": 1}}, "p", "u", ANY)
+    assert partition.store.allocate([both]) is None
+    assert counts("h1/a", API_NODE) == [(3, 1), (1, 0)]
+    partition.store.begin_moves([claim], ["m1"])
+    assert counts("h1/a") == [(3, 1)]
+    partition.store.release("h1", [claim])
+    partition.store.abort([ClaimRef("c2", 1)])
+    assert partition.store.allocate([replace(both, allocations={})]) is None
+    assert counts("h1/a", API_NODE) == [(0, 0), (0, 0)]
+    partition.check()
+
+
+def test_claim_counts_on_its_node_without_amounts_there(partition: StorePartition) -> None:
+    outcome = partition.report("h1", {"h1": node_stats({"VCPU": 4}), "h1/gpu": child_stats("h1", {"CUSTOM_GPU": 4})})
+    partition.store.audit("h1", outcome.epoch, [], 60_000)
+    candidate = Candidate("h1", {"h1/gpu": {"CUSTOM_GPU": 1}}, claim_limit=1)
+    intents = [replace(intent(f"c{number}", "h1"), candidates=[candidate]) for number in range(2)]
+    assert verdicts(partition, intents[0], resources={}) == [(Verdict.FITS,)]
+    assert verdicts(partition, intents[1], resources={}) == [(Verdict.LIMIT,)]
+
+
+def test_counts_have_no_capacity_and_never_exceed_it(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    partition.report("h1", {"h1": node_stats({"VCPU": 0})})
+    assert {row["class"] for row in partition.check().excess} == set(SMALL)
 
 
 def test_allocations_of_placement_clients_count_and_are_never_refused(partition: StorePartition) -> None:

@@ -63,7 +63,7 @@ def verdicts(partition: StorePartition, claim_batch: ClaimBatch) -> list[Verdict
 
 def test_claim_holds_and_releases_all_providers(partition: StorePartition) -> None:
     answer = partition.store.prepare(batch(partition, spread_intent("c1", REQUIRED)))
-    assert answer.accepted and answer.used == REQUIRED
+    assert answer.accepted and answer.used == {name: {**amounts, "claims": 1} for name, amounts in REQUIRED.items()}
     assert used(partition) == REQUIRED
     assert partition.store.claims()[0][0].allocations == REQUIRED
     assert partition.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.CONFIRMED
@@ -216,7 +216,7 @@ def test_largest_batch_of_largest_claims(partition: StorePartition) -> None:
     partition.store.audit("h1", outcome.epoch, [], 60_000)
     everything = {"h1": {"VCPU": 1}, **{name: {"CUSTOM_PART": 1} for name in parts}}
     answer = partition.store.prepare(batch(partition, *(spread_intent(f"c{n}", everything) for n in range(100))))
-    assert answer.accepted and answer.used["h1/part62"] == {"CUSTOM_PART": 100}
+    assert answer.accepted and answer.used["h1/part62"] == {"CUSTOM_PART": 100, "claims": 100}
     partition.check()
 
 

@@ -31,10 +31,10 @@ def partition() -> MemoryPartition:
 
 def test_ended_claim_leaves_no_sums_and_indexes(partition: MemoryPartition) -> None:
     partition.add_claim(PREPARED)
-    assert partition.used == {"h1/n1": {"VCPU": 2}, "pool/1": {"DISK_GB": 5}}
+    assert partition.used == {"h1/n1": {"VCPU": 2, "claims": 1}, "pool/1": {"DISK_GB": 5, "claims": 1}}
     assert (partition.groups, partition.deadlines) == ({"g1": {"h1/n1": 1}}, {"c1": NOW})
     partition.end_claim(PREPARED, ClaimState.ABORTED, NOW)
-    assert partition.used == {"h1/n1": {"VCPU": 0}, "pool/1": {"DISK_GB": 0}}
+    assert partition.used == {"h1/n1": {"VCPU": 0, "claims": 0}, "pool/1": {"DISK_GB": 0, "claims": 0}}
     assert (partition.claims, partition.groups, partition.deadlines) == ({}, {}, {})
     assert partition.end_of(ClaimRef("c1", 1)) == "aborted"
 
@@ -47,7 +47,7 @@ def test_sums_are_logged_once_for_all_changes_of_a_verb(partition: MemoryPartiti
     partition.flush(NOW)
     partition.flush(NOW)
     (entry,) = partition.entries(position, 10)
-    assert entry == (position + 1, "used", {"h1/n1": {"VCPU": 4}, "pool/1": {"DISK_GB": 10}})
+    assert entry == (position + 1, "used", {"h1/n1": {"VCPU": 4, "claims": 2}, "pool/1": {"DISK_GB": 10, "claims": 2}})
     assert partition.changed["h1/n1"] == entry.position
 
 
@@ -57,7 +57,7 @@ def test_idle_sums_of_a_removed_provider_are_dropped(partition: MemoryPartition)
     partition.end_claim(PREPARED, ClaimState.ABORTED, NOW)
     partition.flush(NOW)
     # The pool has no document: it was removed.
-    assert (partition.used, set(partition.changed)) == ({"h1/n1": {"VCPU": 0}}, {"h1/n1"})
+    assert (partition.used, set(partition.changed)) == ({"h1/n1": {"VCPU": 0, "claims": 0}}, {"h1/n1"})
 
 
 @pytest.mark.parametrize(
