@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from rpcapi import errors, tracing
-from rpcapi.resources.claims import Verdict
 from scheduler_svc import metrics
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.scheduling.calls import SelectionCall
@@ -62,9 +61,6 @@ class DecisionRound:
             return answer
         table, number = self._replica.table, self._replica.number
         table.apply_used(answer.used, answer.position, number)
-        if answer.accepted:
-            table.count_builds([str(result.host) for result in answer.prepared if result.is_new], number)
-        table.raise_instances(_full_hosts(batch, answer), number)
         return DecidedTry(snapshot, batch, answer)
 
     def _build(
@@ -152,16 +148,6 @@ class DecisionRound:
         request = call_try.request.with_decision(is_contended=True) if is_contended else call_try.request
         snapshot = self._take_snapshot(call_try.policy, request, count, call_try.retry, explains=call_try.call.explains)
         return replace(snapshot, group_hosts=request.decision.group_hosts)
-
-
-def _full_hosts(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, int]:
-    """Return the hosts that the store found at their limit of claims, with the limit."""
-    return {
-        candidate.host: candidate.claim_limit or 0
-        for intent, result in zip(batch.intents, answer.prepared, strict=True)
-        for candidate, verdict in zip(intent.candidates, result.verdicts, strict=False)
-        if verdict is Verdict.LIMIT
-    }
 
 
 def _has_candidates(snapshot: RankingSnapshot | Exception) -> bool:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limit of NumInstancesFilter holds for the builds of all scheduler workers together; that of IoOpsFilter does not.
+"""The limits of NumInstancesFilter and IoOpsFilter hold for the builds of all scheduler workers together.
 
-Hosts count builds in their next report only. Until then each worker adds the builds that it placed itself, and the
-claim script counts the claims of all.
+Hosts count builds in their next report only. Until then the claim script and all workers count the claims of all.
 """
 
 from collections import Counter
@@ -13,13 +12,20 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
-from rpcapi.resources import transient
+from rpcapi.resources import names
+from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
+from scheduler_svc.core.namespaces import compute_node
+from scheduler_svc.core.reads import union
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
+from scheduler_svc.store.allocations import ANY, AllocationChange
+from scheduler_svc.store.providers.changes import CreateProvider, SetInventories
+from scheduler_svc.store.records import HostReport
 from tests.support.scheduler.hosts import node, request
 from tests.support.scheduler.replica_views import FollowingReplicaView
 from tests.support.scheduler.schedulers import HostPartition, select, selection_call
@@ -27,74 +33,154 @@ from tests.support.scheduler.schedulers import HostPartition, select, selection_
 LIMIT = 2
 MEMORY_MB = {"h1": 1 << 20, "h2": 1 << 20}  # by host
 OPTIONS = {"NumInstancesFilter": "max_instances_per_host", "IoOpsFilter": "max_io_ops_per_host"}
+PATHS = ("gantt", "nova")
 
 
 class Workers:
-    """Scheduler workers of one partition that follow its log, with a limit of LIMIT builds for each host."""
+    """Scheduler workers of one partition that follow its log, with a limit of LIMIT for each host.
 
-    def __init__(self, filter_name: str, count: int, memory_mb: Mapping[str, int] = MEMORY_MB) -> None:
+    On path "nova" hosts are providers of the Placement API, whose numbers the bridge publishes, and claims are final.
+    """
+
+    def __init__(
+        self, filter_name: str, count: int = 2, memory_mb: Mapping[str, int] = MEMORY_MB, path: str = "gantt"
+    ) -> None:
         pipe = pipeline.build([filter_name], FilterOptions(**{OPTIONS[filter_name]: LIMIT}))
         driver = FilterDriver(pipe, scoring.build({"RAMWeigher": 1.0}))
         self._policy = SchedulingPolicy(driver)
-        metrics = {"instances": 0, "io_ops": 0}
-        self.partition = HostPartition(
-            {
-                name: node({"VCPU": 100, "MEMORY_MB": amount, "DISK_GB": 1 << 16}, metrics=metrics)
-                for name, amount in memory_mb.items()
-            }
-        )
-        self._replicas = [FollowingReplicaView(self.partition.store, driver.reads) for _ in range(count)]
+        self._is_final = path == "nova"
+        self._sequence = 1
+        inventories = {
+            name: {"VCPU": 100, "MEMORY_MB": amount, "DISK_GB": 1 << 16} for name, amount in memory_mb.items()
+        }
+        if self._is_final:
+            self.partition = HostPartition({}, [compute_node.NAMESPACE])
+            for name, amounts in inventories.items():
+                provider = names.api_provider(name)
+                self.partition.store.change_provider(CreateProvider(provider, name))
+                stock = {resource_class: Inventory(amount) for resource_class, amount in amounts.items()}
+                self.partition.store.change_provider(SetInventories(provider, stock))
+        else:
+            self.partition = HostPartition({name: node(amounts) for name, amounts in inventories.items()})
+        for name in memory_mb:
+            self.report(name, instances=0, io_ops=0)
+        reads = union([driver.reads, {compute_node.NAMESPACE: compute_node.HOST_KEYS} if self._is_final else {}])
+        self._replicas = [FollowingReplicaView(self.partition.store, reads) for _ in range(count)]
         self._schedulers = [
             PartitionScheduler(self.partition.store, replica, SchedulingLimits()) for replica in self._replicas
         ]
 
+    def report(self, host: str, **metrics: int) -> None:
+        """Let a host report its numbers, or the bridge publish those that its compute service wrote."""
+        store = self.partition.store
+        if self._is_final:
+            versions = {name: version for name, version, _ in store.list_state(compute_node.NAMESPACE, None, 1000)[0]}
+            name = names.api_provider(host)
+            store.put_state(compute_node.NAMESPACE, name, versions.get(name, 0), {"metrics": metrics})
+            return
+        incarnation = store.state.reports[host].incarnation
+        base, self._sequence = store.state.reports[host].sequence, self._sequence + 1
+        report = HostReport(
+            incarnation=incarnation, sequence=self._sequence, base=base, full=False, nodes={host: {"metrics": metrics}}
+        )
+        assert not store.update_stats(host, report).superseded
+
     def boot(self, worker: int, number: int, **fields: Any) -> errors.NoValidHost | None:
         """Boot a server by one worker, which has read the log to its end; return its refusal or None."""
         self._replicas[worker].reach(self.partition.store.state.position, 1)
-        call = selection_call(first=number, scheduling_request=replace(request(), id=f"r{number}", **fields))
+        scheduling_request = replace(request(), id=f"r{number}", **fields)
+        call = selection_call(first=number, scheduling_request=scheduling_request, final=self._is_final)
         try:
             select(self._schedulers[worker], call, policy=self._policy)
         except errors.NoValidHost as refusal:
             return refusal
         return None
 
+    def boot_all(self, first: int = 0, count: int = 3 * LIMIT * len(MEMORY_MB)) -> int:
+        """Boot servers by all workers in turns; return how many were placed."""
+        numbers = range(first, first + count)
+        return sum(self.boot(number % len(self._schedulers), number) is None for number in numbers)
+
+    def end(self, consumer: str) -> None:
+        """End the claim of an instance."""
+        store = self.partition.store
+        (claim,) = (claim for claim in self.partition.live() if claim.consumer == consumer)
+        if self._is_final:
+            store.allocate([AllocationChange(consumer, {}, claim.project, claim.user, ANY)])
+        else:
+            store.release(claim.host, [ClaimRef(consumer, claim.attempt)])
+
     def counts(self) -> Counter[str]:
-        return Counter(claim.host for claim in self.partition.live())
+        return Counter(claim.host.removeprefix("@api/") for claim in self.partition.live())
 
 
-@pytest.mark.parametrize(
-    ("filter_name", "count"),
-    [
-        ("NumInstancesFilter", 1),
-        ("IoOpsFilter", 1),
-        ("NumInstancesFilter", 2),
-        pytest.param(
-            "IoOpsFilter",
-            2,
-            marks=pytest.mark.xfail(
-                strict=True, raises=AssertionError, reason="The claim script does not know which builds have ended."
-            ),
-        ),
-    ],
-)
-def test_no_host_exceeds_its_limit(filter_name: str, count: int) -> None:
-    workers = Workers(filter_name, count)
-    for number in range(3 * LIMIT * len(MEMORY_MB)):
-        workers.boot(number % count, number)
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("filter_name", OPTIONS)
+def test_no_host_exceeds_its_limit(filter_name: str, count: int, path: str) -> None:
+    workers = Workers(filter_name, count, path=path)
+    workers.boot_all()
     assert workers.counts() == dict.fromkeys(MEMORY_MB, LIMIT)
 
 
-def test_worker_learns_which_hosts_other_workers_have_filled() -> None:
+@pytest.mark.parametrize("path", PATHS)
+def test_only_builds_in_progress_count_for_the_limit_of_builds(path: str) -> None:
+    workers = Workers("IoOpsFilter", memory_mb={"h1": 1 << 20}, path=path)
+    assert workers.boot_all(0) == LIMIT
+    workers.report("h1", instances=2, io_ops=2)
+    assert workers.boot_all(100) == 0
+    workers.report("h1", instances=2, io_ops=1)
+    assert workers.boot_all(200) == 1
+    workers.report("h1", instances=2, io_ops=0)  # the third build has not reached the host
+    assert workers.boot_all(300) == 1
+    workers.report("h1", instances=4, io_ops=0)
+    assert workers.boot_all(400) == LIMIT
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_ended_instances_make_no_room_for_builds(path: str) -> None:
+    workers = Workers("IoOpsFilter", memory_mb={"h1": 1 << 20}, path=path)
+    assert workers.boot_all(0) == LIMIT
+    workers.report("h1", instances=2, io_ops=0)
+    workers.report("h1", instances=0, io_ops=0)
+    assert workers.boot_all(100) == 0  # the ended claims still count, and may be those of builds
+    for claim in workers.partition.live():
+        workers.end(claim.consumer)
+    assert workers.boot_all(200) == LIMIT
+
+
+@pytest.mark.parametrize("filter_name", OPTIONS)
+def test_unconfirmed_resize_of_nova_does_not_count_at_its_source(filter_name: str) -> None:
+    workers = Workers(filter_name, memory_mb={"h1": 1 << 20}, path="nova")
+    assert workers.boot_all(0, 1) == 1
+    workers.report("h1", instances=1, io_ops=0)
+    (claim,) = workers.partition.live()
+    changes = {claim.consumer: {}, "migration": claim.allocations}
+    store = workers.partition.store
+    assert store.allocate([AllocationChange(name, part, "p", "u", ANY) for name, part in changes.items()]) is None
+    assert workers.boot_all(100) == LIMIT - (filter_name == "NumInstancesFilter")
+    for consumer in [claim.consumer for claim in workers.partition.live() if claim.consumer != "migration"]:
+        workers.end(consumer)
+    workers.report("h1", instances=0, io_ops=0, unconfirmed_resizes=1)
+    assert workers.boot_all(200) == LIMIT
+
+
+@pytest.mark.parametrize(("filter_name", "expected"), [("NumInstancesFilter", LIMIT - 1), ("IoOpsFilter", LIMIT)])
+def test_allocation_of_a_placement_client_is_an_instance_but_no_build(filter_name: str, expected: int) -> None:
+    workers = Workers(filter_name, memory_mb={"h1": 1 << 20})
+    change = AllocationChange("put", {"h1": {"VCPU": 1}}, "p", "u", ANY)
+    assert workers.partition.store.allocate([change]) is None
+    assert workers.boot_all() == expected
+
+
+def test_worker_knows_which_hosts_other_workers_have_filled() -> None:
     """Given hosts that rank first and are full by claims of another worker, which they have not reported."""
     full = {f"full{number:03}": 1 << 20 for number in range(120)}
     workers = Workers("NumInstancesFilter", 2, {**full, "last": 1 << 16})
     for number in range(LIMIT * len(full)):
         assert workers.boot(0, number, ignore_hosts=("last",)) is None
-    # Each try learns which hosts are full, and the refusal may pass as long as some are unknown.
-    for number in range(3 + LIMIT):
-        if workers.counts()["last"] < LIMIT:
-            refusal = workers.boot(1, 1000 + number)
-            assert refusal is None or transient.retry_seconds(refusal, 60.0) > 0
+    for number in range(LIMIT):
+        assert workers.boot(1, 1000 + number) is None
     assert workers.counts()["last"] == LIMIT
     refusal = workers.boot(1, 2000)
     assert refusal is not None and refusal.kwargs["reasons"] == {"too many instances": len(full) + 1}

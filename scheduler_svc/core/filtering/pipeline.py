@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filter pipeline: applies filters to a view in the order of scheduler_svc.core.built_in."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -102,8 +103,8 @@ def claim_limits(
     if not columns:
         return {}
     rows = {name: view.row(name, number) for name, number in homes.items()}
-    limits = {name: int(min(column[row] for column in columns)) for name, row in rows.items() if row is not None}
-    return {name: max(0, limit) for name, limit in limits.items() if limit <= MAX_LIMIT}
+    limits = {name: min(column[row] for column in columns) for name, row in rows.items() if row is not None}
+    return {name: max(0, math.ceil(limit)) for name, limit in limits.items() if limit <= MAX_LIMIT}
 
 
 def run(

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filters that reject hosts at the limit of a reported count: Nova's IoOpsFilter and NumInstancesFilter.
 
-The filters by aggregate read the limit from aggregate metadata. The claim script checks the limit of instances again
-by its claims. It does not know which builds have ended, so that of I/O operations holds per worker only.
+The filters by aggregate read the limit from aggregate metadata. The claim script checks each limit again by its claims.
 """
 
 from collections.abc import Iterator
@@ -11,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scheduler_svc.core import reads
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
-from scheduler_svc.core.reads import union
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.aggregates import READS
 from scheduler_svc.core.table.columns import FloatColumn
@@ -21,19 +20,15 @@ from scheduler_svc.core.table.view import View
 
 
 class LimitedCount(NamedTuple):
-    """Metric with a limit. ``limit`` names both the field of FilterOptions and the aggregate metadata key.
-
-    ``is_of_claims``: every live claim on a host counts, so the claim script can check the limit.
-    """
+    """Metric with a limit. ``limit`` names both the field of FilterOptions and the aggregate metadata key."""
 
     metric: str
     limit: str
     reason: str
-    is_of_claims: bool
 
 
-IO_OPS = LimitedCount("metrics.io_ops", "max_io_ops_per_host", "too many I/O operations", is_of_claims=False)
-INSTANCES = LimitedCount("metrics.instances", "max_instances_per_host", "too many instances", is_of_claims=True)
+IO_OPS = LimitedCount(reads.IO_OPS, "max_io_ops_per_host", "too many I/O operations")
+INSTANCES = LimitedCount(reads.INSTANCES, "max_instances_per_host", "too many instances")
 
 
 def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, *, by_aggregate: bool) -> Filter:
@@ -57,15 +52,15 @@ def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, 
         return np.ceil(limit(view) - count(view))
 
     def claim_limit(view: View, request: SchedulingRequest) -> FloatColumn:
-        return np.broadcast_to(limit(view), view.size)
+        return limit(view) + view.uncounted_claims(counted.metric)
 
-    reads = union([{"compute": frozenset({counted.metric})}, READS if by_aggregate else {}])
+    metrics = {"compute": frozenset({counted.metric})}
     return Filter(
         name,
         predicates,
-        reads,
+        reads.union([metrics, READS if by_aggregate else {}]),
         remaining_instances=remaining_instances,
-        claim_limit=claim_limit if counted.is_of_claims else None,
+        claim_limit=claim_limit,
         reasons=(counted.reason,),
     )
 

@@ -12,7 +12,6 @@ from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
 from scheduler_svc.core.table.partition import Document
 from scheduler_svc.core.table.read_errors import METRIC_PREFIX, explain_key
 from scheduler_svc.core.table.state_column import NO_TEXT, StateColumn
-from scheduler_svc.core.table.unreported_builds import INSTANCES, METRICS, UnreportedBuilds
 
 NODES = compute_node.NAMESPACE
 FAMILY_SUFFIX = "="  # last character of a metric family's key, which is the prefix of its metrics
@@ -22,7 +21,7 @@ MAX_FAMILY_COLUMNS = 256  # columns for metrics of families; further metrics are
 class StateColumns:
     """Column per key in ``reads``: metrics of hosts, and keys of documents named after hosts."""
 
-    __slots__ = ("_columns", "_families", "_family_columns", "_metrics", "_size", "builds")
+    __slots__ = ("_columns", "_families", "_family_columns", "_metrics", "_size")
 
     def __init__(self, size: int, reads: Reads = NO_READS) -> None:
         self._size = size
@@ -30,7 +29,6 @@ class StateColumns:
         self._metrics: dict[str, StateColumn] = {}
         self._families: tuple[str, ...] = ()
         self._family_columns = 0
-        self.builds = UnreportedBuilds()
         self.add_reads(reads)
 
     def add_reads(self, reads: Reads) -> None:
@@ -56,25 +54,12 @@ class StateColumns:
             column.set_row(row, values.get(key))
 
     def set_metrics(self, row: int, metrics: Mapping[str, float]) -> None:
-        self.builds.forget(row)
         if self._families:
             for name in metrics.keys() - self._metrics.keys():
                 if name.startswith(self._families):
                     self._add_family_column(name)
         for name, column in self._metrics.items():
             column.set_row(row, metrics.get(name))
-
-    def count_build(self, row: int, now: float) -> None:
-        """Count a build in the metrics of ``row`` until the host reports or the build expires."""
-        columns = [self._metrics[name] for name in METRICS if name in self._metrics]
-        if columns:  # no metric column, unless a filter or weigher reads it
-            self.builds.add(row, columns, now)
-
-    def raise_instances(self, row: int, number: int, now: float) -> None:
-        """Count builds of ``row``, as ``count_build`` does, until the host has at least ``number`` instances."""
-        column = self._metrics.get(INSTANCES)
-        while column is not None and not column.numbers[row] >= number:  # NaN until the host reports
-            self.count_build(row, now)
 
     def numbers(self, namespace: str, key: str) -> FloatColumn:
         return self._find(namespace, key).numbers
@@ -112,7 +97,6 @@ class StateColumns:
         return self._find(namespace, key).contains(text, size)
 
     def copy_from(self, rows: Rows, other: "StateColumns") -> None:
-        self.builds.clear()
         for name in other._metrics.keys() - self._metrics.keys():
             if name.startswith(self._families):
                 self._add_family_column(name)
@@ -124,7 +108,6 @@ class StateColumns:
                 column.clear(rows)
 
     def clear(self, rows: Rows) -> None:
-        self.builds.clear()
         for _, column in self._all_columns():
             column.clear(rows)
 

@@ -4,7 +4,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,9 +46,8 @@ class HostTable(HostRows):
         reads: Reads = NO_READS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(partitions, reads, clock)
+        super().__init__(partitions, union([reads]), clock)
         self._lock = threading.RLock()
-        self._clock = clock
 
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot, partition: str = "default", reads: Reads = NO_READS) -> "HostTable":
@@ -128,16 +127,18 @@ class HostTable(HostRows):
         with self._lock:
             for part in self.partitions:
                 part.services.expire_waits()
-            self.states.builds.expire(self._clock())
             yield View(self)
 
     @contextlib.contextmanager
     def planning(self, number: int = 0) -> Iterator[Callable[[str, Allocations], None]]:
-        """Yield ``take(host, allocations)``, which plans a claim until the block ends. Locks like ``reading``."""
+        """Yield ``take(host, allocations)``, which plans a claim until the block ends. Locks like ``reading``.
+
+        A planned claim uses capacity of root providers and counts as a claim.
+        """
         former: dict[tuple[str, int], int] = {}
-        builds: list[int] = []
+        nodes: list[int] = []
         with self._lock:
-            rows, now = self.partitions[number].rows, self._clock()
+            rows, claims = self.partitions[number].rows, self.resources.counts.claims
 
             def take(host: str, allocations: Allocations) -> None:
                 for name, amounts in allocations.items():
@@ -147,16 +148,16 @@ class HostTable(HostRows):
                         former.setdefault((resource_class, row), used)
                         columns.set_used(row, used + amounts[resource_class])
                 if host in rows:
-                    builds.append(rows[host])
-                    self.states.count_build(rows[host], now)
+                    nodes.append(rows[host])
+                    claims[rows[host]] += 1
 
             try:
                 yield take
             finally:
                 for (resource_class, row), used in former.items():
                     self.resources[resource_class].set_used(row, used)
-                for row in builds:
-                    self.states.builds.subtract(row)
+                for row in nodes:
+                    claims[row] -= 1
 
     @contextlib.contextmanager
     def reading_providers(self, number: int = 0) -> Iterator[PartitionProviders]:
@@ -195,20 +196,6 @@ class HostTable(HostRows):
         with self._lock:
             for name, amounts in used.items():
                 self._set_used(self.partitions[number], name, amounts, position)
-
-    def count_builds(self, nodes: Iterable[str], number: int = 0) -> None:
-        """Count one more build of this worker in each node's metrics, until the node reports."""
-        with self._lock:
-            rows, now = self.partitions[number].rows, self._clock()
-            for row in (rows[name] for name in nodes if name in rows):
-                self.states.count_build(row, now)
-
-    def raise_instances(self, numbers: Mapping[str, int], number: int = 0) -> None:
-        """Count at least so many instances on each node, until the node reports: the claims of other workers."""
-        with self._lock:
-            rows, now = self.partitions[number].rows, self._clock()
-            for name in numbers.keys() & rows.keys():
-                self.states.raise_instances(rows[name], numbers[name], now)
 
     def _apply(self, part: PartitionRows, entry: LogEntry) -> None:
         if entry.kind == "epoch":

@@ -3,11 +3,13 @@
 
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from scheduler_svc.core.reads import INSTANCES, IO_OPS, UNCONFIRMED_RESIZES
 from scheduler_svc.core.table.addresses import Network
 from scheduler_svc.core.table.aggregates import ZONE, AggregateView
 from scheduler_svc.core.table.columns import Column, FloatColumn, Rows, read_only
@@ -204,10 +206,29 @@ class View:
     def state(self, namespace: str, key: str) -> FloatColumn:
         """Return a key of the hosts' documents as numbers: True is 1, False 0, anything else NaN.
 
-        In ``compute``, key "metrics.<name>" is a reported metric. Elsewhere, a node's own document precedes that of its
-        service host. Raises LookupError if no ``reads`` lists the key, or if a View member of its own provides it.
+        In ``compute``, key "metrics.<name>" is a reported metric; "metrics.instances" and "metrics.io_ops" also count
+        the claims that the host has not reported yet. Elsewhere, a node's own document precedes that of its service
+        host. Raises LookupError if no ``reads`` lists the key, or if a View member of its own provides it.
         """
-        return read_only(self._table.states.numbers(namespace, key), self.size)
+        reported = read_only(self._table.states.numbers(namespace, key), self.size)
+        if namespace != "compute" or key not in (INSTANCES, IO_OPS):
+            return reported
+        claims: FloatColumn = self._table.resources.counts.claims[: self.size] - self.uncounted_claims(key)
+        return np.fmax(reported, np.where(claims > 0, claims, np.nan))
+
+    def uncounted_claims(self, key: str) -> FloatColumn:
+        """Return how many claims per row do not count in metric INSTANCES or IO_OPS; inf if unknown.
+
+        Unconfirmed resizes do not count at their source. No builds are instances that are reported as built, and
+        claims of the Placement API on an agent's host, whose guests no agent reports. Hosts report an end before they
+        release its claim, so no ended claim is among those reported as built.
+        """
+        numbers = partial(self._table.states.numbers, "compute")
+        uncounted: FloatColumn = np.nan_to_num(numbers(UNCONFIRMED_RESIZES))
+        if key == IO_OPS:
+            uncounted += np.nan_to_num(numbers(INSTANCES), nan=np.inf) - np.nan_to_num(numbers(IO_OPS))
+            uncounted += self._table.resources.counts.api_claims
+        return uncounted[: self.size]
 
     def state_is(self, namespace: str, key: str, text: str) -> Column:
         """Return a mask of the hosts whose key equals ``text``. Keys and errors are those of ``state``."""

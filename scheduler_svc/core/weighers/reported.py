@@ -3,13 +3,12 @@
 
 import numpy as np
 
+from scheduler_svc.core.reads import INSTANCES, IO_OPS
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher, unchanged
 
-IO_OPS = "metrics.io_ops"
-INSTANCES = "metrics.instances"
 FAILED_BUILDS = "metrics.failed_builds"
 IMAGE = "metrics.image."  # prefix of "<property>=<value>": number of instances with this image property
 

@@ -6,6 +6,7 @@ import pytest
 
 from scheduler_svc.core.plugins.host_state import READS
 from scheduler_svc.core.plugins.per_host import adapt_filter, adapt_weigher, find_weigh_method
+from scheduler_svc.core.reads import union
 from tests.support.scheduler.hosts import node, request, table
 
 NODES = {f"h{number}": node({"VCPU": number}) for number in range(4)}
@@ -56,8 +57,8 @@ def test_reason_of_a_filter_is_its_own_or_its_name(view):
 
 
 def test_plugin_may_read_what_all_may_and_its_own_reads():
-    assert adapt_filter("F", EvenHosts()).reads == {**READS, "rack": {"watts"}}
-    assert adapt_weigher("W", Weight()).reads == READS
+    assert adapt_filter("F", EvenHosts()).reads == {**union([READS]), "rack": {"watts"}}
+    assert adapt_weigher("W", Weight()).reads == union([READS])
 
 
 def test_weigher_is_called_for_the_given_rows(view):

@@ -37,15 +37,15 @@ def test_plans_end_when_their_block_fails(table: HostTable) -> None:
     assert free(table) == 7
 
 
-def test_builds_count_beside_those_that_were_counted_before(table: HostTable) -> None:
+def test_plans_count_as_claims_until_the_block_ends() -> None:
     read = {"compute": frozenset({"metrics.io_ops"})}
-    table = hosts.table({"a": node(metrics={"io_ops": 2}), "b": node()}, reads=read)
+    reported = {"a": node(metrics={"instances": 2, "io_ops": 2}), "b": node(metrics={"instances": 0})}
+    table = hosts.table(reported, used={"a": {"claims": 3}}, reads=read)
 
     def builds() -> dict[str, float]:
         with table.reading() as view:
             return {name: float(view.state("compute", "metrics.io_ops")[view.row(name)]) for name in ("a", "b")}
 
-    table.count_builds(["a"])
     before = builds()
     with table.planning() as plan:
         plan("a", {"a": {"VCPU": 1}})
