@@ -102,9 +102,9 @@ class GuestManager:
     def add_intents(self, intents: Sequence[Attempt]) -> None:
         """Journal admitted attempts and hold their resources."""
         self.journal.put(intents)
+        self.activity.begin(intents)  # first, so that no report counts an attempt as built
         for attempt in intents:
             self.tracker.hold(attempt)
-        self.activity.begin(intents)
 
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
         """Spawn the guests of confirmed attempts, powered off or paused if requested.

@@ -37,8 +37,16 @@ class AttemptSaga:
         claims: ClaimsAPI,
         conductor: ConductorAPI,
         calls: ServiceCalls,
+        has_reported_ends: Callable[[], bool] = lambda: True,
     ) -> None:
+        """``has_reported_ends``: whether the scheduler knows the numbers of guests after all ends.
+
+        Claims are released only then. The scheduler would otherwise take builds for the guests that have ended, and
+        pass the limit of IoOpsFilter.
+        """
         self._guest_manager = guest_manager
+        self._has_reported_ends = has_reported_ends
+        self.awaits_report = False  # whether claims wait for the next report of the host's numbers
         self._journal = guest_manager.journal
         self._claims = claims
         self._conductor = conductor
@@ -55,10 +63,12 @@ class AttemptSaga:
         self._unfinished = False
         self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
         self._spawn([*self._journal.at(Stage.CONFIRMED), *self._journal.at(Stage.INCOMING)])
-        for end, call in ((ClaimEnd.ABORT, self._abort), (ClaimEnd.RELEASE, self._release)):
-            self._call_in_batches(
-                [attempt for attempt in self._attempts_with_open_claims() if attempt.claim_end is end], call
-            )
+        ended = self._attempts_with_open_claims()
+        self._call_in_batches([attempt for attempt in ended if attempt.claim_end is ClaimEnd.ABORT], self._abort)
+        released = [attempt for attempt in ended if attempt.claim_end is ClaimEnd.RELEASE]
+        self.awaits_report = bool(released) and not self._has_reported_ends()
+        if not self.awaits_report:
+            self._call_in_batches(released, self._release)
         boot_ms = self._report()
         self._journal.compact_if_long()
         return self._unfinished, boot_ms

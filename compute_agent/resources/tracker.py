@@ -38,6 +38,7 @@ class ResourceTracker:
         self._live_attempts: dict[AttemptRef, Attempt] = {}
         self._assignments: dict[tuple[str, str], dict[AttemptRef, Assignment]] = {}  # by (node, kind)
         self._unreported_changes = False
+        self.drops = 0  # number of dropped attempts
         self._overcommitted_nodes: set[str] = set()
         self._withholding_lock = threading.Lock()
 
@@ -100,6 +101,7 @@ class ResourceTracker:
     def drop(self, ref: AttemptRef) -> None:
         attempt = self._live_attempts.pop(ref, None)
         if attempt is not None:
+            self.drops += 1
             self._count(attempt, -1)
             for kind in attempt.assignments:
                 self._assignments[(attempt.name, kind)].pop(ref, None)

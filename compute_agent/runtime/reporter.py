@@ -24,6 +24,7 @@ LOG = log.getLogger(__name__)
 
 State = Mapping[str, Any]  # part of a report about one node
 BINARY = "gantt-compute"
+IO_OPS = "metrics.io_ops"  # key of the number of builds in progress
 COMPUTE = "compute"  # default kind, omitted from reports
 PREFIX_MARK = "="  # suffix of a key that stands for all metrics with this prefix
 _NEVER_SENT = object()
@@ -66,10 +67,18 @@ class StatsReporter:
             for node in nodes
         }
         self._read_keys: frozenset[str] | None = None  # keys that the scheduler reads; None: every key
+        self._reported_drops = 0  # value of ``tracker.drops`` that all reports since include
         self._sequence = 0
         self._acknowledged_states: dict[str, State] | None = None  # None: the next report must be full
         self._base = 0
         self._pending_report: tuple[objects.StatsReport, dict[str, State]] | None = None
+        self._pending_drops = 0
+
+    @property
+    def has_reported_ends(self) -> bool:
+        """Whether the scheduler knows of each ended attempt, if it reads the number of builds in progress."""
+        is_read = self._read_keys is None or IO_OPS in self._read_keys
+        return not is_read or self._reported_drops == self._guest_manager.tracker.drops
 
     def report(self, urgent: bool = False) -> objects.StatsAnswer:
         """Send the changes since the last acknowledged report, or a full report.
@@ -91,6 +100,7 @@ class StatsReporter:
     def _next_report(self) -> tuple[objects.StatsReport, dict[str, State]]:
         if not self._registered:
             self._check_folder()
+        self._pending_drops = self._guest_manager.tracker.drops
         states = self._current_states()
         self._sequence += 1
         full = self._acknowledged_states is None
@@ -124,6 +134,7 @@ class StatsReporter:
         except CallRejected:
             metrics.REPORTS.labels(kind, "rejected").inc()
             self._pending_report, self._acknowledged_states = None, None
+            self._reported_drops = self._pending_drops  # the store refuses this host's counts; claims must end anyway
             raise
         result = "superseded" if answer.superseded else "need_full" if answer.need_full else "applied"
         metrics.REPORTS.labels(kind, result).inc()
@@ -141,6 +152,8 @@ class StatsReporter:
             self._incarnation = answer.incarnation
             self._note_served()
         self._acknowledged_states = states if result == "applied" else None
+        if result == "applied":
+            self._reported_drops = self._pending_drops
         self._base = report.sequence
         self._read_keys = None if answer.required_keys is None else frozenset(answer.required_keys)
         return answer

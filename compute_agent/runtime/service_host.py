@@ -73,6 +73,8 @@ class ServiceHost:
     def follow(self, answer: objects.StatsAnswer) -> None:
         """Queue an audit if the answer to a report or an earlier isolation requires it."""
         self.audits.request(answer.epoch, always=answer.audit or self.guest_manager.audit_duty.is_due)
+        if self._saga.awaits_report:
+            self.advance()
 
     def remind(self) -> None:
         """Queue repeated reports about guests that messages have changed."""
@@ -110,6 +112,8 @@ class ServiceHost:
             waits_ms.append(copies.advance(self.guest_manager, self._die))
             unfinished, boot_ms = self._saga.advance()
             waits_ms.append(boot_ms)
+            if self._saga.awaits_report:
+                self.reports.report_change()
         finally:
             self._failures = self._failures + 1 if unfinished else 0
             self._report_assignment_changes()
@@ -121,7 +125,7 @@ class ServiceHost:
             self.advance()  # the pass stopped early; the next pass audits first
 
     def _remind(self) -> None:
-        if self._saga.remind():
+        if self._saga.remind() or self._saga.awaits_report:
             self.advance()
 
     def _backoff(self) -> float:

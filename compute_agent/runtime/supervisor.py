@@ -185,19 +185,20 @@ class HostSupervisor:
         calls = shared.calls.of_host(identity.uuid)
         self._queues = [CancellableQueue(self._queue), CancellableQueue(shared.report_queue_pool.new_queue())]
         queue, report_queue = self._queues
+        reporter = StatsReporter(
+            guest_manager,
+            partition=shared.conf.rpc.partition,
+            nodes=self._plan.nodes,
+            load=SimulatedLoad(self.name, self._plan.nodes, guest_manager.tracker, shared.profile),
+            scheduler=shared.scheduler,
+            calls=calls,
+            check_folder=shared.check_folder,
+            stamps=stamps,
+            identity=identity,
+        )
         make_reports = functools.partial(
             ReportSchedule,
-            reporter=StatsReporter(
-                guest_manager,
-                partition=shared.conf.rpc.partition,
-                nodes=self._plan.nodes,
-                load=SimulatedLoad(self.name, self._plan.nodes, guest_manager.tracker, shared.profile),
-                scheduler=shared.scheduler,
-                calls=calls,
-                check_folder=shared.check_folder,
-                stamps=stamps,
-                identity=identity,
-            ),
+            reporter=reporter,
             queue=report_queue,
             intervals=shared.intervals,
             fault_injector=self._fault_injector,
@@ -206,7 +207,7 @@ class HostSupervisor:
         )
         return ServiceHost(
             guest_manager,
-            saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, calls),
+            saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, calls, lambda: reporter.has_reported_ends),
             auditor=HostAuditor(guest_manager, shared.claims, calls, stamps),
             make_reports=make_reports,
             queue=queue,

@@ -189,6 +189,7 @@ class AgentRig:
         self.leaves = 0  # number of requests to stop serving
         self.deaths = 0  # number of simulated losses of power
         self.check_folder: Callable[[], None] = lambda: None
+        self.reads_builds = False  # whether the saga waits until ends are reported
 
     def start(self, kill_switch: KillSwitch | None = None) -> ServiceHost:
         """Create an agent that takes over the state; ``kill_switch`` kills it."""
@@ -228,7 +229,13 @@ class AgentRig:
         )
         self.host = ServiceHost(
             guest_manager,
-            saga=AttemptSaga(guest_manager, claims, conductor, calls),
+            saga=AttemptSaga(
+                guest_manager,
+                claims,
+                conductor,
+                calls,
+                lambda: not self.reads_builds or self.reporter.has_reported_ends,
+            ),
             auditor=self.auditor,
             make_reports=functools.partial(
                 ReportSchedule,
