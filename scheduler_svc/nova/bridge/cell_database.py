@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Database of one cell: its URL, and incremental reads of compute services and compute nodes."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, or_, select, true
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -19,11 +21,15 @@ from scheduler_svc.nova.bridge.host_keys import host_keys
 R = TypeVar("R")
 
 COMPUTE = "nova-compute"
+# Of a resize whose instance is at its destination, while the source keeps its allocation.
+UNCONFIRMED = ("finished", "confirming")
+RESIZES = ("resize", "migration")  # migration types
 # Each read starts this long before the last known change: Nova's times come from the clocks of many machines, have a
 # resolution of one second in MariaDB, and precede the commit of their transactions.
 OVERLAP = timedelta(seconds=60)
 ANSWER_SECONDS = 20
 BATCH = 1000  # rows in memory before they are decoded
+EVERY_ROW = true()
 
 
 class CellDatabase:
@@ -36,6 +42,8 @@ class CellDatabase:
             tables.SERVICES, lambda row: row if row.host else None, tables.SERVICES.c.binary == COMPUTE
         )
         self._nodes = _Copy(tables.COMPUTE_NODES, _node)
+        # (host, node) of the source of each unconfirmed resize.
+        self._resizes = _Copy(tables.MIGRATIONS, _source, loaded=tables.MIGRATIONS.c.status.in_(UNCONFIRMED))
 
     @property
     def services(self) -> list[Row[Any]]:
@@ -44,7 +52,8 @@ class CellDatabase:
 
     @property
     def nodes(self) -> list[ComputeNode]:
-        return list(self._nodes.records.values())
+        numbers = Counter(self._resizes.records.values())
+        return [_with_resizes(node, numbers[node.host, node.node]) for node in self._nodes.records.values()]
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
         """Return the given instances that exist and have a host. Raises SQLAlchemy's errors."""
@@ -54,22 +63,31 @@ class CellDatabase:
             return set(connection.execute(statement).scalars())
 
     def read(self, *, everything: bool) -> None:
-        """Read the changes of both tables, or ``everything``, from one snapshot. Raises SQLAlchemy's errors."""
+        """Read the changes of all tables, or ``everything``, from one snapshot. Raises SQLAlchemy's errors."""
         with databases.reading(self._engine) as connection:
-            for copy in (self._services, self._nodes):
+            for copy in (self._services, self._nodes, self._resizes):
                 copy.read(connection, everything=everything)
 
 
 class _Copy(Generic[R]):
-    """Decoded rows of one table that are not deleted; ``decode`` returns None for rows to ignore."""
+    """Decoded rows of one table that are not deleted; ``decode`` returns None for rows to ignore.
+
+    ``condition`` selects rows by columns that never change; ``loaded`` limits full reads to rows that matter.
+    """
 
     def __init__(
-        self, table: Table, decode: Callable[[Row[Any]], R | None], condition: ColumnElement[bool] | None = None
+        self,
+        table: Table,
+        decode: Callable[[Row[Any]], R | None],
+        condition: ColumnElement[bool] = EVERY_ROW,
+        *,
+        loaded: ColumnElement[bool] = EVERY_ROW,
     ) -> None:
         self.records: dict[int, R] = {}
         self._table = table
         self._decode = decode
-        self._statement = select(table) if condition is None else select(table).where(condition)
+        self._statement = select(table).where(condition)
+        self._loaded = loaded
         self._rows: dict[int, Row[Any]] = {}
         self._changed: datetime | None = None  # time of the latest known change
 
@@ -77,7 +95,8 @@ class _Copy(Generic[R]):
         """Apply the changed rows, or reload all that are not deleted."""
         columns = self._table.c
         if everything or self._changed is None:
-            present = {row.id for row in self._stored(connection, self._statement.where(columns.deleted == 0))}
+            loaded = self._statement.where(self._loaded, columns.deleted == 0)
+            present = {row.id for row in self._stored(connection, loaded)}
             for row_id in self._rows.keys() - present:
                 self._remove(row_id)
             return
@@ -105,6 +124,18 @@ class _Copy(Generic[R]):
     def _remove(self, row_id: int) -> None:
         self._rows.pop(row_id, None)
         self.records.pop(row_id, None)
+
+
+def _source(row: Row[Any]) -> tuple[str, str] | None:
+    is_unconfirmed = row.migration_type in RESIZES and row.status in UNCONFIRMED
+    return (row.source_compute, row.source_node) if is_unconfirmed else None
+
+
+def _with_resizes(node: ComputeNode, number: int) -> ComputeNode:
+    if not number:
+        return node
+    metrics = {**node.host_keys["metrics"], "unconfirmed_resizes": number}
+    return replace(node, host_keys={**node.host_keys, "metrics": metrics})
 
 
 def _node(row: Row[Any]) -> ComputeNode | None:

@@ -39,6 +39,7 @@ SERVICES = _kept_table(
     Column("version", Integer),
 )
 INSTANCES = _kept_table("instances", *_columns(Text, "uuid", "host"))
+MIGRATIONS = _kept_table("migrations", *_columns(Text, "source_compute", "source_node", "migration_type", "status"))
 # Capacity and usage of a compute node, in MiB and GiB.
 COUNTED_AMOUNTS = (
     *("vcpus", "vcpus_used", "memory_mb", "free_ram_mb", "local_gb", "local_gb_used", "free_disk_gb"),

@@ -91,6 +91,16 @@ class NovaCell:
         """Add an instance, which has no host while it is being built."""
         self._insert(tables.INSTANCES, {"uuid": uuid_for(instance), "host": host, **columns})
 
+    def add_migration(self, host: str, node: str, status: str, migration_type: str = "resize") -> None:
+        """Add a move of an instance from a node."""
+        source = {"source_compute": host, "source_node": node}
+        self._insert(tables.MIGRATIONS, {**source, "status": status, "migration_type": migration_type})
+
+    def change_migrations(self, host: str, status: str) -> None:
+        """Change the moves from a host."""
+        condition = tables.MIGRATIONS.c.source_compute == host
+        self._update(tables.MIGRATIONS, condition, {"status": status, "updated_at": self._clock.now})
+
     def report(self, *hosts: str) -> None:
         """Let compute services report that they are up."""
         for host in hosts:

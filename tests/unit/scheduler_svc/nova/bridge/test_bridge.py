@@ -40,6 +40,27 @@ def test_compute_nodes_are_documents_of_their_providers(bench):
     }
 
 
+@pytest.mark.parametrize("everything", [False, True])
+def test_unconfirmed_resizes_are_counted_at_their_source(bench, everything):
+    cell = bench.nova.cells["cell1"]
+
+    def resizes():
+        bench.clock.advance(5)
+        bench.run(everything=everything)
+        numbers = {name: document["metrics"].get("unconfirmed_resizes") for name, document in bench.documents().items()}
+        return {name: number for name, number in numbers.items() if number is not None}
+
+    for status in ("finished", "confirming", "migrating", "confirmed", "reverted", "error"):
+        cell.add_migration("h2", "n2", status)
+    cell.add_migration("h1", "h1", "finished", "migration")
+    cell.add_migration("h1", "h1", "finished", "live-migration")
+    assert resizes() == {row_name("n2"): 2, row_name("h1"): 1}
+    cell.change_migrations("h2", "confirmed")
+    assert resizes() == {row_name("h1"): 1}
+    cell.change_migrations("h2", "finished")
+    assert resizes() == {row_name("n2"): 6, row_name("h1"): 1}
+
+
 def test_a_pass_without_changes_writes_nothing_but_its_time(bench):
     assert bench.run() == 3
     before = bench.store.snapshot().position
