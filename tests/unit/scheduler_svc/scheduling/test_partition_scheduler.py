@@ -41,8 +41,8 @@ def test_table_counts_own_claims_immediately():
     assert replica_view.reached == []
 
 
-def test_table_counts_own_builds_until_their_hosts_report():
-    filters = pipeline.build(["NumInstancesFilter"], FilterOptions(max_instances_per_host=3))
+def test_table_counts_claims_that_their_hosts_have_not_reported():
+    filters = pipeline.build(["NumInstancesFilter"], FilterOptions(max_instances_per_host=2))
     driver = FilterDriver(filters, scoring.build({}))
     policy = SchedulingPolicy(driver)
     partition = HostPartition({"a": node(metrics={"instances": 1})})
