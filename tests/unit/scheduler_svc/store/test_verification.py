@@ -28,7 +28,7 @@ DUMP = StoreDump(
     position=9,
     claims=[CONFIRMED, PREPARED],
     capacity={"h1": {"VCPU": 6}},
-    used={"h1": {"VCPU": 6, "MEMORY_MB": 0}},
+    used={"h1": {"VCPU": 6, "MEMORY_MB": 0, "claims": 2}},
     groups={"g1": {"h1": 1}},
     deadlines={"c2": 50},
     by_host=[("h1", "c1"), ("h1", "c2")],
@@ -62,8 +62,9 @@ def test_claim_that_holds_more_than_its_agent_reports_has_no_problem() -> None:
             {"claims": [UNHELD, PREPARED]},
             "DISK_GB at h1: the guest of c1@1 on h1 uses 1 by its agent's report; its claim holds 0",
         ),
-        ({"used": {"h1": {"VCPU": 5}}}, "VCPU at h1: recorded as used 5, used by claims 6"),
-        ({"used": {}}, "VCPU at h1: recorded as used 0, used by claims 6"),
+        ({"used": {"h1": {"VCPU": 5, "claims": 2}}}, "VCPU at h1: recorded as used 5, used by claims 6"),
+        ({"used": {"h1": {"claims": 2}}}, "VCPU at h1: recorded as used 0, used by claims 6"),
+        ({"used": {"h1": {"VCPU": 6, "claims": 1}}}, "claims at h1: recorded as used 1, used by claims 2"),
         ({"by_host": [("h1", "c1")]}, "index by host of ('h1', 'c2'): recorded None, computed from the claims 1"),
         ({"groups": {}}, "group count of ('g1', 'h1'): recorded None, computed from the claims 1"),
         ({"groups": {"g1": {"h1": 2}}}, "group count of ('g1', 'h1'): recorded 2, computed from the claims 1"),
@@ -120,7 +121,7 @@ def test_prepared_claim_on_a_provider_of_the_api_is_never_parked() -> None:
         DUMP,
         claims=[CONFIRMED, claim],
         capacity={"h1": {"VCPU": 3}, "@api/p": {"VCPU": 3}},
-        used={"h1": {"VCPU": 3}, "@api/p": {"VCPU": 3}},
+        used={"h1": {"VCPU": 3, "claims": 1}, "@api/p": {"VCPU": 3, "claims": 1}},
         by_host=[("h1", "c1"), ("@api/p", "c2")],
     )
     assert verify(dump).problems == []
@@ -147,7 +148,7 @@ SPREAD_DUMP = replace(
     DUMP,
     claims=[SPREAD, PREPARED],
     capacity={"h1": {"VCPU": 6}, "pool": {"DISK_GB": 1}},
-    used={"h1": {"VCPU": 6}, "pool": {"DISK_GB": 1}},
+    used={"h1": {"VCPU": 6, "claims": 2}, "pool": {"DISK_GB": 1, "claims": 1}},
     holders=["pool|c1"],
     **sums_by_project([SPREAD, PREPARED]),
 )

@@ -19,6 +19,7 @@ from devstack.lab.chaos.violations import ViolationKind
 
 RUNS, DELETED, REFUSED = "runs", "deleted", "refused"
 SIZE = {"VCPU": 2}
+USED, USED_TWICE = {**SIZE, "claims": 1}, {"VCPU": 4, "claims": 2}  # sums of one claim and of two
 
 
 @dataclass
@@ -40,7 +41,7 @@ class CraftedRun:
             time_ms=10_000,
             claims=[claim()],
             capacity={"h1/node0": {"VCPU": 4}, "h2/node0": {"VCPU": 4}},
-            used={"h1/node0": SIZE},
+            used={"h1/node0": USED},
             ended={DELETED: {1: "released"}},
         )
     )

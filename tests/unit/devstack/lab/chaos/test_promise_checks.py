@@ -16,7 +16,17 @@ from devstack.lab.chaos.final_state import (
 )
 from devstack.lab.chaos.history import CallHistory, CallOutcome, ClaimSighting, GuestSighting, Operation, UseSighting
 from devstack.lab.chaos.violations import ViolationKind
-from tests.unit.devstack.lab.chaos.crafted import DELETED, REFUSED, RUNS, SIZE, CraftedRun, claim, write
+from tests.unit.devstack.lab.chaos.crafted import (
+    DELETED,
+    REFUSED,
+    RUNS,
+    SIZE,
+    USED,
+    USED_TWICE,
+    CraftedRun,
+    claim,
+    write,
+)
 
 
 def test_acknowledged_boot_without_a_record() -> None:
@@ -116,7 +126,7 @@ def moved_run(status: str, migration: str, *, is_at_source: bool, reason: str | 
     destination = claim(attempt=2, host=node, allocations={node: SIZE})
     run.change_partition(
         claims=[destination, *([source] * is_at_source)],
-        used={node: SIZE} | ({"h1/node0": SIZE} if is_at_source else {}),
+        used={node: USED} | ({"h1/node0": USED} if is_at_source else {}),
         ended={DELETED: {1: "released"}} | ({} if is_at_source else {RUNS: {1: "released"}}),
     )
     return run
@@ -221,7 +231,7 @@ def test_acknowledged_delete_of_an_instance_that_is_active() -> None:
 
 def test_acknowledged_delete_whose_claim_came_back() -> None:
     run = CraftedRun()
-    run.change_partition(claims=[claim(), claim(DELETED)], used={"h1/node0": {"VCPU": 4}}, ended={})
+    run.change_partition(claims=[claim(), claim(DELETED)], used={"h1/node0": USED_TWICE}, ended={})
     assert ViolationKind.LOST in run.kinds()
 
 

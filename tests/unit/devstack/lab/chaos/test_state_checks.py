@@ -8,7 +8,7 @@ import pytest
 from devstack.lab.chaos.final_state import FinalState, GuestFile, StoredGroup, StoredPartition
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import ViolationKind
-from tests.unit.devstack.lab.chaos.crafted import DELETED, RUNS, SIZE, CraftedRun, claim
+from tests.unit.devstack.lab.chaos.crafted import DELETED, RUNS, USED, USED_TWICE, CraftedRun, claim
 
 
 def test_sound_run_has_no_violation() -> None:
@@ -53,7 +53,7 @@ def test_live_claims_of_a_consumer_in_two_partitions() -> None:
 
 def test_prepared_claim_past_its_deadline() -> None:
     run = CraftedRun()
-    used = {"h1/node0": {"VCPU": 4}}
+    used = {"h1/node0": USED_TWICE}
     run.change_partition(claims=[claim(), claim("late", state="prepared", deadline_ms=9_000)], used=used)
     (violation,) = run.check().violations
     assert violation.kind is ViolationKind.LEAKED
@@ -62,14 +62,14 @@ def test_prepared_claim_past_its_deadline() -> None:
 
 def test_prepared_claim_within_its_deadline_is_sound() -> None:
     run = CraftedRun()
-    used = {"h1/node0": {"VCPU": 4}}
+    used = {"h1/node0": USED_TWICE}
     run.change_partition(claims=[claim(), claim("early", state="prepared", deadline_ms=11_000)], used=used)
     assert not run.check().violations
 
 
 def test_confirmed_claim_that_no_journal_holds() -> None:
     run = CraftedRun()
-    run.change_partition(claims=[claim(), claim("forgotten")], used={"h1/node0": {"VCPU": 4}})
+    run.change_partition(claims=[claim(), claim("forgotten")], used={"h1/node0": USED_TWICE})
     assert run.kinds() == {ViolationKind.LEAKED}
 
 
@@ -90,13 +90,13 @@ def test_two_claims_of_an_instance_that_are_no_ends_of_one_move() -> None:
     for source_of in (None, "moves"):
         run = CraftedRun()
         first, second = claim(source_of=source_of), claim(attempt=2, source_of=source_of)
-        run.change_partition(claims=[first, second], used={"h1/node0": {"VCPU": 4}})
+        run.change_partition(claims=[first, second], used={"h1/node0": USED_TWICE})
         assert ViolationKind.DOUBLY_CLAIMED in run.kinds()
 
 
 def test_wrong_sum() -> None:
     run = CraftedRun()
-    run.change_partition(used={"h1/node0": {"VCPU": 1}})
+    run.change_partition(used={"h1/node0": {"VCPU": 1, "claims": 1}})
     (violation,) = run.check().violations
     assert violation.kind is ViolationKind.WRONG_SUMS
     assert violation.evidence == "VCPU: 1 recorded as used, 2 used by live claims"
@@ -114,7 +114,7 @@ def test_guests_beyond_capacity_though_the_claims_fit() -> None:
     run.history.guests.clear()  # no observer saw them
     run.attempts.append(replace(run.attempts[0], uuid="other"))
     run.guests.append(GuestFile("h1", "other", 1, "h1/node0"))
-    run.change_partition(capacity={"h1/node0": {"VCPU": 3}}, used={"h1/node0": SIZE})
+    run.change_partition(capacity={"h1/node0": {"VCPU": 3}}, used={"h1/node0": USED})
     evidence = [item.evidence for item in run.check().violations if item.kind is ViolationKind.OVERSOLD]
     assert evidence == ["guests use 4 of 3 VCPU"]
 

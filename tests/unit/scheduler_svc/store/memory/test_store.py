@@ -43,7 +43,9 @@ def test_claims_expired_by_a_verb_that_fails_are_logged() -> None:
     with pytest.raises(errors.UnknownHost):
         partition.store._run(fail)
     entries = partition.store.follow(position, 0)
-    assert [(entry.kind, entry.payload) for entry in entries] == [("used", {"h1": {"VCPU": 0, "MEMORY_MB": 0}})]
+    assert [(entry.kind, entry.payload) for entry in entries] == [
+        ("used", {"h1": {"VCPU": 0, "MEMORY_MB": 0, "claims": 0}})
+    ]
 
 
 def test_snapshot_is_a_copy() -> None:
