@@ -163,6 +163,8 @@ def test_holder_that_is_missing_or_has_no_claim_is_a_problem() -> None:
         "holder of pool|c2: recorded 1, computed from the claims None"
     ]
     of_the_api = replace(SPREAD, host="@api", group=None)
-    dump = replace(SPREAD_DUMP, claims=[of_the_api, PREPARED], groups={}, by_host=[("@api", "c1"), ("h1", "c2")])
+    counted = {name: {**sums, "api_claims": 1} for name, sums in SPREAD_DUMP.used.items()}
+    by_host = [("@api", "c1"), ("h1", "c2")]
+    dump = replace(SPREAD_DUMP, claims=[of_the_api, PREPARED], used=counted, groups={}, by_host=by_host)
     assert verify(replace(dump, holders=["pool|c1", "h1|c1"])).problems == []
     assert verify(dump).problems == ["holder of h1|c1: recorded None, computed from the claims 1"]

@@ -312,6 +312,7 @@ def test_guests_beyond_capacity_at_one_time(host: str, is_end_first: bool, kinds
 def test_claim_that_is_prepared_for_longer_than_a_lease(lease_seconds: float, kinds: list[ViolationKind]) -> None:
     # Given a store whose time stands still: no deadline passes there
     history = CallHistory(claims=[ClaimSighting(100.0, "p", "late", 1, "prepared", "h1/node0")])
-    stored = StoredPartition("p", 1, 0, [claim("late", state="prepared", deadline_ms=1, allocations={})])
+    late = claim("late", state="prepared", deadline_ms=1, allocations={})
+    stored = StoredPartition("p", 1, 0, [late], used={late.host: {"claims": 1}})
     report = check(history, FinalState(partitions=[stored], read_at=150.0), lease_seconds)
     assert [item.kind for item in report.violations] == kinds
