@@ -226,8 +226,8 @@ class View:
         numbers = partial(self._table.states.numbers, "compute")
         uncounted: FloatColumn = np.nan_to_num(numbers(UNCONFIRMED_RESIZES))
         if key == IO_OPS:
-            uncounted += np.nan_to_num(numbers(INSTANCES), nan=np.inf) - np.nan_to_num(numbers(IO_OPS))
-            uncounted += self._table.resources.counts.api_claims
+            built = np.nan_to_num(numbers(INSTANCES), nan=np.inf) - np.nan_to_num(numbers(IO_OPS))
+            uncounted += np.maximum(built, 0.0) + self._table.resources.counts.api_claims
         return uncounted[: self.size]
 
     def state_is(self, namespace: str, key: str, text: str) -> Column:
