@@ -13,7 +13,7 @@ from scheduler_svc.core.built_in import WEIGHER_NAMES
 from scheduler_svc.core.weighers import scoring
 from tests.support.clouds import weighed_clouds
 
-FROM_0 = ("FreeShareWeigher", "RAMWeigher", "CPUWeigher", "DiskWeigher", "IoOpsWeigher")
+FLOORS = {"FreeShareWeigher": -6, "RAMWeigher": 0, "CPUWeigher": 0, "DiskWeigher": 0, "IoOpsWeigher": 0}
 AMOUNTS = {"RAMWeigher": "MEMORY_MB", "CPUWeigher": "VCPU", "DiskWeigher": "DISK_GB"}
 COUNTS = {"NumInstancesWeigher": "instances", "IoOpsWeigher": "io_ops", "BuildFailureWeigher": "failed_builds"}
 
@@ -52,7 +52,8 @@ def free_shares(host, instances):
 
 
 def free_share_score(host, cloud, instances=0):
-    return sum(free_shares(host, instances + 1))
+    used = [1 - share for share in free_shares(host, instances + 1)]
+    return 2 - sum(used) - 6 * abs(used[0] ** 2 - used[1] ** 2)
 
 
 def imbalance(host, instances):
@@ -64,10 +65,16 @@ def balance_score(host, cloud, instances=0):
     return imbalance(host, instances) - imbalance(host, instances + 1)
 
 
+def special_hardware(host, cloud):
+    with_devices = sum(other["devices"] > 0 for other in cloud["hosts"])
+    return -(host["devices"] > 0 and with_devices <= len(cloud["hosts"]) / 3)
+
+
 WITH_ROW_STEPS = {"FreeShareWeigher": free_share_score, "BalanceWeigher": balance_score}
 RAW_WEIGHTS = {
     **WITH_ROW_STEPS,
     "HypervisorVersionWeigher": lambda host, cloud: host["facts"].get("hypervisor_version", 0),
+    "SpecialHardwareWeigher": special_hardware,
     "PCIWeigher": lambda host, cloud: 100 - min(host["devices"], 99),
     "CrossCellWeigher": partition_side,
     "ServerGroupSoftAffinityWeigher": lambda host, cloud: group_members(host, cloud, "soft-affinity"),
@@ -104,9 +111,9 @@ def multiplier(name, host, cloud):
 def expected(name, cloud):
     """Return the weigher's part of each host's score, by host name."""
     raw_values = [raw(name, host, cloud) for host in cloud["hosts"]]
-    if name in FROM_0:
-        raw_values = [max(0, raw_value) for raw_value in raw_values]
-    minimum, maximum = 0 if name in FROM_0 else min(raw_values), max(raw_values)
+    if name in FLOORS:
+        raw_values = [max(FLOORS[name], raw_value) for raw_value in raw_values]
+    minimum, maximum = FLOORS.get(name, min(raw_values)), max(raw_values)
     sign = -1 if name == "BuildFailureWeigher" else 1
     return {
         host["name"]: sign * multiplier(name, host, cloud) * (raw_value - minimum) / (maximum - minimum)
@@ -159,12 +166,18 @@ def test_aggregate_multiplier_applies_to_the_step(name, cloud):
 @settings(max_examples=80, deadline=None)
 @given(clouds)
 def test_step_of_a_host_is_the_difference_that_a_second_instance_makes(weigher, cloud):
-    score, from_0 = WITH_ROW_STEPS[weigher], weigher in FROM_0
+    score, floor = WITH_ROW_STEPS[weigher], FLOORS.get(weigher)
     steps = scores_and_steps(cloud, weigher)[1]
     hosts = {host["name"]: host for host in cloud["hosts"]}
     changes = {name: score(host, cloud, 1) - score(host, cloud) for name, host in hosts.items()}
-    values = [max(0, value) if from_0 else value for value in (score(host, cloud) for host in hosts.values())]
-    unit = max(max(values) - (0 if from_0 else min(values)), *map(abs, changes.values())) or 1.0
+    if weigher == "FreeShareWeigher":
+        changes = {
+            name: min(change, sum(free_shares(hosts[name], 1)) - sum(free_shares(hosts[name], 0)))
+            for name, change in changes.items()
+        }
+    scores = [score(host, cloud) for host in hosts.values()]
+    lowest = min(scores) if floor is None else floor
+    unit = max(max(lowest, *scores) - lowest, *map(abs, changes.values())) or 1.0
     factors = {name: multiplier(weigher, host, cloud) for name, host in hosts.items()}
     expected_steps = {name: factors[name] * changes[name] / unit for name in hosts}
     assert steps == pytest.approx(expected_steps, rel=1e-6, abs=1e-6 * max(1, *map(abs, factors.values())))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weigher that prefers hosts with larger free shares of CPU and memory.
+"""Weigher that prefers hosts with larger free shares of CPU and memory, and with more equal ones.
 
-A negative multiplier prefers smaller shares. As in Kubernetes (NodeResourcesLeastAllocated), equal servers spread
-evenly over equal hosts, and over unequal hosts in proportion to their size. Weighing free amounts would fill the
-largest host first. See ADR 0295.
+As in Kubernetes (NodeResourcesLeastAllocated), equal servers spread evenly over equal hosts, and over unequal hosts in
+proportion to their size. Weighing free amounts would fill the largest host first. Unequal shares strand the larger one.
+That matters little on an empty host, so their cost is the difference between the squares of the used shares. See ADR
+0295.
 """
 
 import numpy as np
@@ -11,30 +12,57 @@ from os_resource_classes import MEMORY_MB, VCPU
 
 from scheduler_svc.core.records import Amounts
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.columns import FloatColumn, Rows
+from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import total_resources
 from scheduler_svc.core.weighers.weigher import Weigher
 
 CLASSES = (VCPU, MEMORY_MB)
+COST = 6.0  # of a host with one class used up and the other unused, in free shares
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn:
-    """Return the sum of each tree's free shares after one more instance."""
-    left = np.zeros(view.size, np.float64)
-    for resource_class, amount in _weighed_amounts(request).items():
-        share = view.trees.free(resource_class) - amount
-        share *= view.trees.unit_share(resource_class)
-        left += share
-    return left
+    """Return the sum of each tree's free shares after one more instance, minus the cost of unequal ones."""
+    return _value(view, request, 1, slice(None))
 
 
 def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
-    """Return how much a further instance changes each row's sum."""
-    shares = np.zeros(len(rows), np.float64)
-    for resource_class, amount in _weighed_amounts(request).items():
-        shares += amount * view.trees.unit_share(resource_class)[rows]
-    return -shares
+    """Return how much a second instance changes each row's number; at least, it takes its shares.
+
+    Instances that make unequal shares more equal at first may not do so later.
+    """
+    amounts = _weighed_amounts(request)
+    shares_taken = [amount * view.trees.unit_share(name)[rows] for name, amount in amounts.items()]
+    change = _value(view, request, 2, rows) - _value(view, request, 1, rows)
+    return np.minimum(change, -np.sum(shares_taken, axis=0, dtype=np.float64))
+
+
+def _value(view: View, request: SchedulingRequest, instances: int, rows: Rows | slice) -> FloatColumn:
+    trees, amounts = view.trees, _weighed_amounts(request)
+    free_shares = []
+    for resource_class, amount in amounts.items():
+        share = trees.free(resource_class)[rows] - instances * amount
+        share *= trees.unit_share(resource_class)[rows]
+        free_shares.append(share)
+    if amounts.keys() != set(CLASSES):
+        return np.sum(free_shares, axis=0, dtype=np.float64)
+    cpu, memory = free_shares
+    cost = cpu - memory
+    left = np.add(cpu, memory, out=cpu)  # in place, because allocation costs as much as the arithmetic
+    cost *= np.subtract(2.0, left, out=memory)  # u² - v² = (u - v)(u + v), where u = 1 - cpu and v = 1 - memory
+    np.abs(cost, out=cost)
+    lacking = view.aggregates.get_or_compute("without CPU or memory", lambda: _find_lacking(view))
+    if lacking is not None:
+        cost[lacking[rows]] = 0.0
+    cost *= COST
+    left -= cost
+    return left
+
+
+def _find_lacking(view: View) -> Column | None:
+    """Return a mask of the rows without capacity of a class, for which shares cannot be unequal; None if all have it."""
+    lacking: Column = np.minimum(*(view.trees.unit_share(name) for name in CLASSES)) == 0
+    return lacking if lacking.any() else None
 
 
 def _weighed_amounts(request: SchedulingRequest) -> Amounts:
@@ -50,5 +78,5 @@ WEIGHER = Weigher(
     raw,
     reads={"compute": frozenset({"inventories", "used"})},
     row_steps=row_steps,  # an instance takes a different share of each host
-    floor=0.0,
+    floor=-COST,
 )

@@ -49,11 +49,11 @@ def test_default_is_spreading_and_packing_is_configurable(conf):
 
 
 def test_aggregate_overrides_multipliers_for_its_hosts(conf):
-    # An instance leaves the small host 1.5, and the large one the maximum of 1.75
+    # An instance leaves the small host 1.5 above a floor of -6, and the large one the maximum of 1.75
     assert best(conf, free_share_weight_multiplier="5") == ["small"]
     assert best(conf, free_share_weight_multiplier="much") == ["large"]
-    # The override also applies to the step per instance: scores of the small host are 2.1, 1.4 and 0.7
-    assert best(conf, count=3, free_share_weight_multiplier="2.5") == ["small", "small", "large"]
+    # The override also applies to the step per instance: scores of the small host are 1.11, 1.04 and 0.96
+    assert best(conf, count=3, free_share_weight_multiplier="1.15") == ["small", "small", "large"]
 
 
 def test_weigher_with_multiplier_0_counts_if_an_aggregate_overrides_it(conf):
