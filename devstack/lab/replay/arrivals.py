@@ -43,11 +43,12 @@ class ReplayRequest:
 
     shape: ServerShape
     members: tuple[ReplayServer, ...]
+    seed: int = 1
 
     @property
     def id(self) -> str:
         """Request id, which seeds every driver equally."""
-        return f"req-replay-{self.members[0].number}"
+        return f"req-replay-{self.seed}-{self.members[0].number}"
 
     @property
     def resources(self) -> Amounts:
@@ -77,14 +78,14 @@ def amounts(shape: ServerShape) -> Amounts:
     return {"VCPU": shape[0], "MEMORY_MB": shape[1]}
 
 
-def arrival_batches(trace: Trace, limit: int | None, together: bool) -> Iterator[ArrivalBatch]:
+def arrival_batches(trace: Trace, limit: int | None, together: bool, seed: int = 1) -> Iterator[ArrivalBatch]:
     """Yield the first ``limit`` servers by arrival, one per request or (``together``) per batch and shape."""
     numbered = enumerate(itertools.islice(trace.servers(), limit))
     for at, arriving in itertools.groupby(numbered, lambda item: item[1].arrives):
-        yield ArrivalBatch(at, tuple(_requests(arriving, together)))
+        yield ArrivalBatch(at, tuple(_requests(arriving, together, seed)))
 
 
-def _requests(arriving: Iterator[tuple[int, TraceServer]], together: bool) -> Iterator[ReplayRequest]:
+def _requests(arriving: Iterator[tuple[int, TraceServer]], together: bool, seed: int) -> Iterator[ReplayRequest]:
     def group_key(item: tuple[int, TraceServer]) -> tuple[object, ...]:
         number, server = item
         return (server.batch, server.vcpus, server.memory_mb, None if together else number)
@@ -93,7 +94,7 @@ def _requests(arriving: Iterator[tuple[int, TraceServer]], together: bool) -> It
         members = [ReplayServer(number, server.ends) for number, server in group]
         for start in range(0, len(members), MAX_INSTANCES):
             servers = tuple(members[start : start + MAX_INSTANCES])
-            yield ReplayRequest((vcpus, memory_mb), servers)  # type: ignore[arg-type]
+            yield ReplayRequest((vcpus, memory_mb), servers, seed)  # type: ignore[arg-type]
 
 
 def summarize(trace: Trace, limit: int | None) -> TraceSummary:
@@ -121,7 +122,7 @@ def summarize(trace: Trace, limit: int | None) -> TraceSummary:
 
 
 def required_hosts(
-    peak: Amounts, fill: float, shapes: Sequence[hosts.Shape] = hosts.SHAPES, *, cluster: bool = False
+    peak: Amounts, fill: float, shapes: Sequence[hosts.Shape] = hosts.SHAPES, *, seed: int = 1, cluster: bool = False
 ) -> int:
     """Return the fewest hosts whose scarcer class ``peak`` fills to at most the share ``fill``. Raises ValueError."""
     if cluster:
@@ -129,7 +130,7 @@ def required_hosts(
         return max(1, *(math.ceil(amount / fill / node_capacity[name]) for name, amount in peak.items()))
     size = _estimate(peak, fill, shapes)
     while size <= MAX_HOSTS:
-        cumulative = itertools.accumulate(map(_capacity, hosts.make_nodes(size, shapes=shapes).values()), _sum)
+        cumulative = itertools.accumulate(map(_capacity, hosts.make_nodes(size, seed, shapes).values()), _sum)
         for count, total in enumerate(cumulative, 1):
             if all(fill * total[name] >= amount for name, amount in peak.items()):
                 return count

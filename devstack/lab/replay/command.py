@@ -48,6 +48,7 @@ class ReplaySetup:
     survey: TraceSummary
     hosts: int
     shapes: Sequence[Shape]
+    seed: int
 
 
 class ReplayBenchmark(Benchmark):
@@ -63,7 +64,7 @@ class ReplayBenchmark(Benchmark):
     ARGUMENTS = (
         Argument("trace", nargs="?", type=Path, metavar="TRACE", help="The trace; else Azure's, or a generated one."),
         flag("--synthetic", "Use the generated trace."),
-        option("--seed", "Seed of the generated trace", int, 1),
+        option("--seed", "Seed of the hosts' order, of choices between equal hosts, and of the generated trace", int, 1),
         option("--limit", f"Servers to replay, or 'all'; default: {DEFAULT_LIMITS}", limit, metavar="R"),
         option("--hosts", "Number of hosts. Default: by --fill", host_count),
         Argument(
@@ -75,8 +76,8 @@ class ReplayBenchmark(Benchmark):
         option("--fill", "Without --hosts: the trace's peak, as a share of the scarcer class", share, 1.0, "SHARE"),
         option(
             "--drivers",
-            "Drivers: filter spreads, nova weighs free amounts like Nova, pack prefers full hosts, solver and "
-            "solver-pack place simultaneous arrivals in batches; or any in gantt.drivers",
+            "Drivers: filter spreads, nova weighs free amounts like Nova, balance weighs equal free shares too, pack "
+            "prefers full hosts, solver and solver-pack place simultaneous arrivals in batches; or any in gantt.drivers",
             list_of(driver_name),
             "filter,pack,chance",
             "NAME,...",
@@ -88,6 +89,7 @@ class ReplayBenchmark(Benchmark):
             default="memory",
             help="Place in this process, on either store, or through a whole embedded cluster (%(default)s).",
         ),
+        flag("--landing", "Let --plot show the servers on each host instead of shares over time."),
         flag("--together", "Request equal servers of one batch together, all or none; else each separately."),
     )
 
@@ -95,16 +97,22 @@ class ReplayBenchmark(Benchmark):
         replay_policies = [policies.load(name, args.solver_work) for name in args.drivers]
         setup = _make_setup(args)
         self._runs: dict[str, ReplayRun] = {}
+        self._sizes: dict[str, int] | None = None
         oracle_flags: dict[str, bytearray] = {}
         for policy in replay_policies:
             with _make_placer(setup, policy) as placer:
+                if args.landing:
+                    self._sizes = report.host_sizes(placer.store.snapshot())
                 if policy.oracle not in oracle_flags:
                     oracle_flags[policy.oracle] = _run_oracle(setup, policy, placer.store.snapshot())
                 run = self._runs[policy.name] = _run(setup, policy, placer, oracle_flags[policy.oracle])
             yield from report.rows(policy, run, sum(oracle_flags[policy.oracle]), setup.hosts)
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
-        report.draw(figure, self._runs)
+        if self._sizes is None:
+            report.draw(figure, self._runs)
+        else:
+            report.draw_landing(figure, self._runs, self._sizes)
 
 
 def _make_setup(args: argparse.Namespace) -> ReplaySetup:
@@ -118,13 +126,18 @@ def _make_setup(args: argparse.Namespace) -> ReplaySetup:
     summary = arrivals.summarize(trace, limit)
     try:
         size = args.hosts or arrivals.required_hosts(
-            summary.peak, args.fill, hosts.SHAPE_SETS[args.shapes], cluster=args.through == "cluster"
+            summary.peak,
+            args.fill,
+            hosts.SHAPE_SETS[args.shapes],
+            seed=args.seed,
+            cluster=args.through == "cluster",
         )
     except ValueError as why:
         raise CommandFailed(f"{trace.name}: {why}") from why
     if args.through == "cluster":
         size = _cluster().cluster_size(size).nodes
-    return ReplaySetup(trace, limit, args.together, args.through, summary, size, hosts.SHAPE_SETS[args.shapes])
+    shapes = hosts.SHAPE_SETS[args.shapes]
+    return ReplaySetup(trace, limit, args.together, args.through, summary, size, shapes, args.seed)
 
 
 def _cluster() -> Any:
@@ -138,14 +151,14 @@ def _make_placer(setup: ReplaySetup, policy: ReplayPolicy) -> contextlib.Abstrac
     if setup.through == "cluster":
         placer: contextlib.AbstractContextManager[Placer] = _cluster().in_cluster(setup.hosts, policy)
         return placer
-    nodes = hosts.make_nodes(setup.hosts, shapes=setup.shapes)
+    nodes = hosts.make_nodes(setup.hosts, setup.seed, setup.shapes)
     return (in_process.in_memory if setup.through == "memory" else in_process.in_redis)(nodes, policy)
 
 
 def _run_oracle(setup: ReplaySetup, policy: ReplayPolicy, snapshot: Snapshot) -> bytearray:
     """Return one flag per server of the trace: whether the oracle placed it."""
     oracle = Oracle(snapshot, policies.load(policy.oracle).driver)
-    for batch in arrivals.arrival_batches(setup.trace, setup.limit, setup.together):
+    for batch in arrivals.arrival_batches(setup.trace, setup.limit, setup.together, setup.seed):
         oracle.process(batch)
     return oracle.placed_flags
 
@@ -154,4 +167,4 @@ def _run(setup: ReplaySetup, policy: ReplayPolicy, placer: Placer, oracle_flags:
     every = max(1, setup.survey.servers // JUDGED_CLAIMS)
     observer = ReplayObserver(placer.store, policy, setup.survey.commonest, every)
     trace_replay = TraceReplay(placer, observer, setup.survey, oracle_flags)
-    return trace_replay.replay(arrivals.arrival_batches(setup.trace, setup.limit, setup.together))
+    return trace_replay.replay(arrivals.arrival_batches(setup.trace, setup.limit, setup.together, setup.seed))

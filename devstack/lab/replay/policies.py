@@ -14,12 +14,13 @@ from scheduler_svc.core.weighers import scoring
 
 Groups = Mapping[str, dict[str, object]]
 
-FILTER, NOVA, PACK = "filter", "nova", "pack"
+FILTER, NOVA, BALANCE, PACK = "filter", "nova", "balance", "pack"
 AMOUNTS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")  # Nova's weighers of free capacity
+JUDGES: Mapping[str, Sequence[str]] = {NOVA: AMOUNTS, BALANCE: (*AMOUNTS, weighers.BALANCE)}  # of policies with their own
 SHARES = ("FreeShareWeigher", weighers.BALANCE)  # the default weighers of free capacity
 SOLVER, SOLVER_PACK = "solver", "solver-pack"
-_DRIVERS = {NOVA: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}  # policies that are not named after their driver
-_ORACLES = {NOVA: NOVA, PACK: PACK, SOLVER_PACK: PACK}  # oracles of policies that are not judged like FILTER
+_DRIVERS = {NOVA: FILTER, BALANCE: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}  # policies that are not named after their driver
+_ORACLES = {NOVA: NOVA, BALANCE: BALANCE, PACK: PACK, SOLVER_PACK: PACK}  # oracles of policies that are not judged like FILTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class ReplayPolicy:
 def load(name: str, work: int | None = None) -> ReplayPolicy:
     """Return a policy. Raises BadConfiguration for a driver that is not installed.
 
-    ``nova`` is ``filter`` with Nova's weighers of free capacity, ``pack`` is ``filter`` as a best fit, ``solver`` and
+    ``nova`` is ``filter`` with Nova's weighers of free capacity, ``balance`` adds as much balance to them as ``pack``
+    has, ``pack`` is ``filter`` as a best fit, ``solver`` and
     ``solver-pack`` are the solver with either objective and ``work`` per batch. Other names are entry points of
     gantt.drivers, judged like ``filter``.
     """
@@ -47,12 +49,13 @@ def load(name: str, work: int | None = None) -> ReplayPolicy:
         "filter_scheduler": {"placement": placement},
         "solver": {"objective": placement} | ({"work_limit": work} if work else {}),
     }
-    judges: Sequence[str] = SHARES  # the trace's hosts do not differ in what the other default weighers read
-    if name == NOVA:
-        judges = AMOUNTS
+    judges = JUDGES.get(name, SHARES)  # the trace's hosts do not differ in what the other default weighers read
+    if name in JUDGES:
         others = [weigher for weigher in built_in.DEFAULT_WEIGHERS if weigher not in SHARES]
         # A string, because a cluster gets it in a file.
-        configured["filter_scheduler"]["enabled_weighers"] = ",".join([*AMOUNTS, *others])
+        configured["filter_scheduler"]["enabled_weighers"] = ",".join([*judges, *others])
+    if name == BALANCE:
+        configured["filter_scheduler"]["balance_weight_multiplier"] = weighers.PACKED_BALANCE
     conf = make_conf(configured)
     multipliers = weighers.multipliers(conf, packed=weighers.packs(conf))
     return ReplayPolicy(

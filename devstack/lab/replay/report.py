@@ -2,13 +2,15 @@
 """Result rows of a replay, several per driver, and its plot."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from devstack.lab.race.regret import JudgedClaim
-from devstack.lab.replay.observer import UsageSample
+from devstack.lab.replay.observer import MEMORY, UsageSample
 from devstack.lab.replay.policies import ReplayPolicy
 from devstack.lab.replay.scenario import ReplayRun
 from devstack.lab.rows import ResultRow
+from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.weighers import scoring
 
 HOUR = 3600.0
@@ -69,6 +71,31 @@ def _over_time(samples: Sequence[UsageSample]) -> dict[str, float]:
 
 def _mean(samples: Sequence[UsageSample], name: str) -> float:
     return float(sum(getattr(sample, name) for sample in samples) / len(samples))
+
+
+def host_sizes(snapshot: Snapshot) -> dict[str, int]:
+    """Return each host's capacity of memory, largest first."""
+    sizes = {
+        name: document["inventories"][MEMORY]["capacity"]
+        for name, document in snapshot.providers.items()
+        if MEMORY in document["inventories"]
+    }
+    return dict(sorted(sizes.items(), key=lambda host: -host[1]))
+
+
+def draw_landing(figure: Any, runs: Mapping[str, ReplayRun], sizes: Mapping[str, int]) -> None:
+    """Draw a bar per host with the number of its servers, and a line at each change of size."""
+    figure.set_size_inches(9, 1 + 1.3 * len(runs))
+    borders = [number for number, (size, after) in enumerate(pairwise(sizes.values())) if size != after]
+    for axes, (name, run) in zip(
+        figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0], runs.items(), strict=True
+    ):
+        axes.bar(range(len(sizes)), [run.servers_by_host[host] for host in sizes], width=1.0)
+        for border in borders:
+            axes.axvline(border + 0.5, color="grey", linestyle=":")
+        axes.set(yscale="symlog", ylabel=name)
+    figure.supylabel("servers")
+    axes.set_xlabel("hosts, those with most memory first")
 
 
 def draw(figure: Any, runs: Mapping[str, ReplayRun]) -> None:

@@ -3,7 +3,7 @@
 
 import heapq
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -102,6 +102,7 @@ class ReplayRun:
     driver_only: int = 0
     overcommit: int = 0
     first_refusal: tuple[int, float] | None = None
+    servers_by_host: Counter[str] = field(default_factory=Counter)  # departed ones included
     seconds: float = 0.0
     samples: list[UsageSample] = field(default_factory=list)
     claims: Sequence[JudgedClaim] = ()
@@ -151,6 +152,7 @@ class TraceReplay:
                 self.run.oracle_only += sum(oracle_placed)
                 continue
             self.run.placements += len(request.members)
+            self.run.servers_by_host.update(assigned_hosts)
             self.run.driver_only += len(oracle_placed) - sum(oracle_placed)
             for member, host in zip(request.members, assigned_hosts, strict=True):
                 if member.ends is not None:

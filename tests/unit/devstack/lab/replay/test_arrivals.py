@@ -75,3 +75,13 @@ def test_hosts_of_a_cluster_grow_with_the_peak():
 def test_peak_beyond_the_maximum_is_rejected():
     with pytest.raises(ValueError, match="use fewer requests"):
         required_hosts({"VCPU": 10**9, "MEMORY_MB": 1}, 0.9)
+
+
+def test_seed_changes_the_order_of_hosts_and_the_choices_between_equal_ones():
+    peak = {"VCPU": 5000, "MEMORY_MB": 1}
+    counts = {required_hosts(peak, 0.9, seed=seed) for seed in range(1, 6)}
+    assert len(counts) > 1
+    (batch,) = arrival_batches(trace_of(server()), None, together=False, seed=2)
+    (other,) = arrival_batches(trace_of(server()), None, together=False)
+    assert batch.requests[0].members == other.requests[0].members
+    assert batch.requests[0].id != other.requests[0].id

@@ -27,7 +27,14 @@ def test_policy_of_nova_weighs_free_amounts_only():
     assert policy.configured["scheduler"] == {"driver": "filter"}
 
 
-@pytest.mark.parametrize("name", ["filter", "nova", "pack", "solver", "solver-pack", "chance"])
+def test_policy_of_balance_adds_it_to_novas_weighers():
+    policy = policies.load("balance")
+    multipliers = {weigher.name: multiplier for weigher, multiplier in policy.weighted}
+    assert multipliers == {"RAMWeigher": 1.0, "CPUWeigher": 1.0, "DiskWeigher": 1.0, "BalanceWeigher": 4.0}
+    assert policy.driver.weigher_set.pairs[3][1] == 4.0
+
+
+@pytest.mark.parametrize("name", ["filter", "nova", "balance", "pack", "solver", "solver-pack", "chance"])
 def test_scheduler_of_a_cluster_reads_the_same_configuration_from_a_file(name, tmp_path):
     policy = policies.load(name)
     file = tmp_path / "scheduler.conf"
@@ -36,14 +43,14 @@ def test_scheduler_of_a_cluster_reads_the_same_configuration_from_a_file(name, t
     scheduler_conf.register_opts(conf)
     conf(["--config-file", str(file)], default_config_dirs=[])
     expected = set(built_in.DEFAULT_WEIGHERS)
-    if name == "nova":
-        expected = expected - set(policies.SHARES) | set(policies.AMOUNTS)
+    if name in policies.JUDGES:
+        expected = expected - set(policies.SHARES) | set(policies.JUDGES[name])
     assert set(enabled.weighers(conf)) == expected
     assert conf.filter_scheduler.placement == ("pack" if policy.oracle == "pack" else "spread")
 
 
 @pytest.mark.parametrize(
-    ("name", "oracle"), [("chance", "filter"), ("solver", "filter"), ("solver-pack", "pack"), ("nova", "nova")]
+    ("name", "oracle"), [("chance", "filter"), ("solver", "filter"), ("solver-pack", "pack"), ("nova", "nova"), ("balance", "balance")]
 )
 def test_oracle_places_as_what_the_policy_approximates(name, oracle):
     assert policies.load(name).oracle == oracle

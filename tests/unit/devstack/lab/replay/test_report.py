@@ -4,6 +4,7 @@
 import pytest
 
 from devstack.lab.race.regret import JudgedClaim
+from devstack.lab import hosts
 from devstack.lab.replay import policies, report
 from devstack.lab.replay.observer import UsageSample
 from devstack.lab.replay.scenario import ReplayRun
@@ -60,3 +61,19 @@ def test_each_driver_is_a_line_in_each_panel_over_hours():
         line = axes.get_lines()[0]
         assert list(line.get_xdata()) == [0.0, 1.0]
         assert list(line.get_ydata()) == [getattr(samples[0], name)] * 2
+
+
+def test_landing_is_a_bar_per_host_for_each_driver_largest_hosts_first():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    nodes = hosts.make_nodes(3, shapes=hosts.UNLIKE)
+    sizes = report.host_sizes(hosts.snapshot(nodes, {}))
+    assert sorted(sizes) == sorted(nodes)
+    assert list(sizes.values()) == sorted(sizes.values(), reverse=True)
+    largest, *_, smallest = sizes
+    runs = {"filter": ReplayRun(), "pack": ReplayRun()}
+    runs["filter"].servers_by_host.update([largest, smallest, smallest])
+    report.draw_landing(figure, runs, sizes)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["filter", "pack"]
+    heights = [[bar.get_height() for bar in axes.patches] for axes in figure.axes]
+    assert heights == [[1, 0, 2], [0, 0, 0]]
+    assert [len(axes.get_lines()) for axes in figure.axes] == [len({*sizes.values()}) - 1] * 2

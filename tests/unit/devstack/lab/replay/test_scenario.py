@@ -75,6 +75,7 @@ def test_servers_leave_before_others_arrive_at_the_same_time():
     assert placer.left == [[1, 0]]
     assert (run.placements, run.refusals) == (3, 0)
     assert (run.seconds, run.claims) == (1.5, ["claim"])
+    assert run.servers_by_host == {"h": 3}
 
 
 @pytest.mark.parametrize(("could_take", "avoidable"), [(True, 2), (False, 0)])
