@@ -19,7 +19,7 @@ NOVA_FILTERS = (
     *("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter"),
 )
 # gantt's weighers without a counterpart in Nova
-OWN_WEIGHERS = ("FreeShareWeigher", "BalanceWeigher", "VolumeNearWeigher")
+OWN_WEIGHERS = ("FreeShareWeigher", "BalanceWeigher", "SpecialHardwareWeigher", "VolumeNearWeigher")
 NOVA_WEIGHERS = tuple(name for name in built_in.WEIGHER_NAMES if name not in OWN_WEIGHERS)
 
 

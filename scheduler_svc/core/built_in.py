@@ -86,6 +86,12 @@ WEIGHERS = (
     BuiltIn("IoOpsWeigher", "weighers.reported:IO_OPS_WEIGHER", option="io_ops_weight_multiplier"),
     BuiltIn("PCIWeigher", "weighers.pci:build", default=True, option="pci_weight_multiplier"),
     BuiltIn(
+        "SpecialHardwareWeigher",
+        "weighers.special_hardware:WEIGHER",
+        default=True,
+        option="special_hardware_weight_multiplier",
+    ),
+    BuiltIn(
         "ServerGroupSoftAffinityWeigher",
         "weighers.server_group:SOFT_AFFINITY",
         default=True,

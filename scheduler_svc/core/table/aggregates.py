@@ -58,13 +58,20 @@ class AggregateColumns:
             self.set_own(number, provider, source.own_of(provider))
 
     def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return ``compute()``, cached until documents or members change. A column's ``key`` includes its size."""
+        """Return ``compute()``, cached until documents of aggregates or providers, or members change.
+
+        A column's ``key`` includes its size.
+        """
         if key not in self._answers:
             if len(self._answers) >= MAX_CACHED_ANSWERS:
                 self._answers.clear()
             self._answers[key] = compute()
         answer: T = self._answers[key]
         return answer
+
+    def drop_answers(self) -> None:
+        """Clear the cache of ``get_or_compute``, because something else that answers depend on has changed."""
+        self._answers.clear()
 
     def put(self, number: int, name: str, document: Document | None) -> set[str]:
         """Set or remove (None) a partition's document of an aggregate. Return the affected members."""
@@ -152,7 +159,10 @@ class AggregateView:
         return self._columns.of(*names)
 
     def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return ``compute()``, cached until documents, members or rows change. ``key`` identifies the computation."""
+        """Return ``compute()``, cached until documents, members or rows change, but not usage.
+
+        ``key`` identifies the computation.
+        """
         return self._columns.get_or_compute((self._size, key), compute)
 
     def smallest(self, key: str, parse: Callable[[str], float | None], default: float) -> FloatColumn | float:

@@ -90,6 +90,10 @@ class ProviderRows(ColumnGroup):
         self.names.append(name)
         return row
 
+    def _features(self, row: int) -> tuple[int, set[str]]:
+        """Return a provider's traits, as bits, and its resource classes."""
+        return self.traits.bits(row), self.resources.classes(row)
+
     def _set_document(self, row: int, document: Mapping[str, Any], position: int) -> None:
         self._provider_positions[row] = position
         self.resources.set_inventories(row, document.get("inventories", {}))

@@ -112,6 +112,9 @@ class ResourceTable(dict[str, ResourceColumns]):
         self.counts.claims[row] = amounts.get(CLAIMS, 0)
         self.counts.api_claims[row] = amounts.get(API_CLAIMS, 0)
 
+    def classes(self, row: int) -> set[str]:
+        return {resource_class for resource_class, columns in self.items() if columns.capacity[row] > 0}
+
     def used(self, row: int) -> dict[str, int]:
         amounts = {resource_class: int(columns.used[row]) for resource_class, columns in self.items()}
         amounts |= {name: int(getattr(self.counts, name)[row]) for name in CLAIM_COUNTS}

@@ -81,6 +81,7 @@ class HostRows(ProviderRows):
     def _apply_compute_node(self, row: int, document: Document | None) -> None:
         kind = "compute" if document else PROVIDER
         self.kind[row] = self.kinds.setdefault(kind, len(self.kinds))
+        self.aggregates.drop_answers()
         self._apply_host_keys(row, document or {})
 
     def _apply_host_keys(self, row: int, document: Document) -> None:

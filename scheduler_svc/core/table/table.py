@@ -250,6 +250,7 @@ class HostTable(HostRows):
     ) -> None:
         exists = name in part.forest.rows
         part.forest.set_provider(name, provider, self._row(part, root) if provider else 0, position)
+        self.aggregates.drop_answers()
         self._apply_child_aggregates(part, name)
         if not exists and name in part.rows:
             row = part.rows[name]
@@ -259,7 +260,10 @@ class HostTable(HostRows):
         row = self._row(part, name)
         self.present[row] = provider is not None
         document = provider or {}
+        before = self._features(row)
         self._set_document(row, document, position)
+        if self._features(row) != before:  # reports of metrics and facts are more frequent
+            self.aggregates.drop_answers()
         self.kind[row] = self.kinds.setdefault(document.get("kind", "compute"), len(self.kinds))
         if not names.is_api_provider(name):
             self._apply_host_keys(row, document)

@@ -13,8 +13,12 @@ WORD = 64
 
 def names_in(names: Iterable[str], words: Iterable[int]) -> set[str]:
     """Decode the trait words of one row. ``names`` lists the traits in order of their bits."""
-    mask = sum(word << (number * WORD) for number, word in enumerate(words))
+    mask = join_words(words)
     return {name for bit, name in enumerate(names) if mask >> bit & 1}
+
+
+def join_words(words: Iterable[int]) -> int:
+    return sum(word << (number * WORD) for number, word in enumerate(words))
 
 
 class TraitColumns:
@@ -64,6 +68,9 @@ class TraitColumns:
             bit_positions = {trait: divmod(self._bits[trait], WORD) for trait in among if trait in self._bits}
             return {trait for trait, (word, bit) in bit_positions.items() if int(self.words[word][row]) >> bit & 1}
         return names_in(self._bits, (int(word[row]) for word in self.words))
+
+    def bits(self, row: int) -> int:
+        return join_words(int(word[row]) for word in self.words)
 
     def in_use(self, rows: Column) -> set[str]:
         return names_in(self._bits, (int(np.bitwise_or.reduce(word[: len(rows)][rows])) for word in self.words))

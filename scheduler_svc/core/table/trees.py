@@ -49,10 +49,14 @@ class TreeColumns:
         ]
 
     def roots_only(self) -> "TreeColumns":
-        roots = copy.copy(self)
+        roots = self.without_sharing()
         roots.forests = []
-        roots._sharing_rows, roots._sharing_children = np.zeros(0, np.intp), []
         return roots
+
+    def without_sharing(self) -> "TreeColumns":
+        trees = copy.copy(self)
+        trees._sharing_rows, trees._sharing_children = np.zeros(0, np.intp), []
+        return trees
 
     @property
     def sharing_rows(self) -> Rows:
@@ -101,6 +105,12 @@ class TreeColumns:
         """Resource classes that any provider has or had."""
         tables = (self.hosts.resources, *(part.forest.resources for part in self._table.partitions))
         return list(dict.fromkeys(name for resources in tables for name in resources))
+
+    @property
+    def traits(self) -> list[str]:
+        """Traits that any provider has or had."""
+        tables = (self.hosts.traits, *(part.forest.traits for part in self._table.partitions))
+        return list(dict.fromkeys(name for traits in tables for name in traits.names))
 
     def forest(self, row: int) -> Forest:
         return self._table.partitions[int(self._table.partition[row])].forest
