@@ -68,9 +68,8 @@ OPTS: list[cfg.Opt] = [
         "free_share_weight_multiplier",
         1.0,
         _FREE.format("shares of processors and memory")
-        + " For FreeShareWeigher, which Nova lacks: equal servers are spread evenly over equal hosts, and "
-        "over unlike hosts in proportion to their sizes. The more a host is used, the more unequal shares count against "
-        "it.",
+        + " For FreeShareWeigher, which Nova lacks: equal servers are spread evenly over equal hosts, and over unlike "
+        "hosts in proportion to their sizes. Unequal shares count against a host, the more the fuller it is.",
     ),
     _multiplier("ram_weight_multiplier", 1.0, _FREE_AMOUNT.format("memory")),
     _multiplier("cpu_weight_multiplier", 1.0, _FREE_AMOUNT.format("processors")),
@@ -119,9 +118,9 @@ OPTS: list[cfg.Opt] = [
     _multiplier(
         "special_hardware_weight_multiplier",
         1.0,
-        "Weight of the absence of special hardware that the request does not ask for, for SpecialHardwareWeigher, which "
-        "Nova lacks: resource classes, and traits other than COMPUTE_* and HW_CPU_*, that at most a third of the hosts "
-        "have.",
+        "Weight of the absence of special hardware that the request does not ask for, for SpecialHardwareWeigher, "
+        "which Nova lacks: resource classes, and traits other than COMPUTE_* and HW_CPU_*, that at most a third of the "
+        "hosts have.",
     ),
     _multiplier(
         "soft_affinity_weight_multiplier",

@@ -64,7 +64,7 @@ class ReplayBenchmark(Benchmark):
     ARGUMENTS = (
         Argument("trace", nargs="?", type=Path, metavar="TRACE", help="The trace; else Azure's, or a generated one."),
         flag("--synthetic", "Use the generated trace."),
-        option("--seed", "Seed of the hosts' order, of choices between equal hosts, and of the generated trace", int, 1),
+        option("--seed", "Seed of the hosts, of choices between equal ones, and of the generated trace", int, 1),
         option("--limit", f"Servers to replay, or 'all'; default: {DEFAULT_LIMITS}", limit, metavar="R"),
         option("--hosts", "Number of hosts. Default: by --fill", host_count),
         Argument(
@@ -77,7 +77,8 @@ class ReplayBenchmark(Benchmark):
         option(
             "--drivers",
             "Drivers: filter spreads, nova weighs free amounts like Nova, balance weighs equal free shares too, pack "
-            "prefers full hosts, solver and solver-pack place simultaneous arrivals in batches; or any in gantt.drivers",
+            "prefers full hosts, solver and solver-pack place simultaneous arrivals in batches; or any in "
+            "gantt.drivers",
             list_of(driver_name),
             "filter,pack,chance",
             "NAME,...",

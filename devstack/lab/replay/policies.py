@@ -16,11 +16,14 @@ Groups = Mapping[str, dict[str, object]]
 
 FILTER, NOVA, BALANCE, PACK = "filter", "nova", "balance", "pack"
 AMOUNTS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")  # Nova's weighers of free capacity
-JUDGES: Mapping[str, Sequence[str]] = {NOVA: AMOUNTS, BALANCE: (*AMOUNTS, weighers.BALANCE)}  # of policies with their own
+# Weighers of policies that do not use the default ones
+JUDGES: Mapping[str, Sequence[str]] = {NOVA: AMOUNTS, BALANCE: (*AMOUNTS, weighers.BALANCE)}
 SHARES = ("FreeShareWeigher", weighers.BALANCE)  # the default weighers of free capacity
 SOLVER, SOLVER_PACK = "solver", "solver-pack"
-_DRIVERS = {NOVA: FILTER, BALANCE: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}  # policies that are not named after their driver
-_ORACLES = {NOVA: NOVA, BALANCE: BALANCE, PACK: PACK, SOLVER_PACK: PACK}  # oracles of policies that are not judged like FILTER
+# Drivers of policies that are not named after theirs
+_DRIVERS = {NOVA: FILTER, BALANCE: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}
+# Oracles of policies that are not judged like FILTER
+_ORACLES = {NOVA: NOVA, BALANCE: BALANCE, PACK: PACK, SOLVER_PACK: PACK}
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def _value(view: View, request: SchedulingRequest, instances: int, rows: Rows | 
         share *= trees.unit_share(resource_class)[rows]
         free_shares.append(share)
     if amounts.keys() != set(CLASSES):
-        return np.sum(free_shares, axis=0, dtype=np.float64)
+        return sum(free_shares, np.zeros(view.size)[rows])
     cpu, memory = free_shares
     cost = cpu - memory
     left = np.add(cpu, memory, out=cpu)  # in place, because allocation costs as much as the arithmetic
@@ -60,7 +60,7 @@ def _value(view: View, request: SchedulingRequest, instances: int, rows: Rows | 
 
 
 def _find_lacking(view: View) -> Column | None:
-    """Return a mask of the rows without capacity of a class, for which shares cannot be unequal; None if all have it."""
+    """Return a mask of the rows without one of the classes, whose shares are not unequal; None if there are none."""
     lacking: Column = np.minimum(*(view.trees.unit_share(name) for name in CLASSES)) == 0
     return lacking if lacking.any() else None
 

@@ -30,8 +30,10 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     requested = special.keys() & _requested_names(request)
 
     def count() -> FloatColumn | None:
-        masks = [mask for name, mask in special.items() if name not in requested]
-        return -np.sum(masks, axis=0, dtype=np.float64) if masks else None
+        numbers = np.zeros(view.size, np.float64)
+        for name, mask in special.items():
+            numbers -= mask & (name not in requested)
+        return numbers if numbers.any() else None
 
     return aggregates.get_or_compute(("not requested", service, frozenset(requested)), count)
 

@@ -50,7 +50,8 @@ def test_scheduler_of_a_cluster_reads_the_same_configuration_from_a_file(name, t
 
 
 @pytest.mark.parametrize(
-    ("name", "oracle"), [("chance", "filter"), ("solver", "filter"), ("solver-pack", "pack"), ("nova", "nova"), ("balance", "balance")]
+    ("name", "oracle"),
+    [("chance", "filter"), ("solver", "filter"), ("solver-pack", "pack"), ("nova", "nova"), ("balance", "balance")],
 )
 def test_oracle_places_as_what_the_policy_approximates(name, oracle):
     assert policies.load(name).oracle == oracle

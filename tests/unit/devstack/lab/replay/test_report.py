@@ -3,8 +3,8 @@
 
 import pytest
 
-from devstack.lab.race.regret import JudgedClaim
 from devstack.lab import hosts
+from devstack.lab.race.regret import JudgedClaim
 from devstack.lab.replay import policies, report
 from devstack.lab.replay.observer import UsageSample
 from devstack.lab.replay.scenario import ReplayRun
