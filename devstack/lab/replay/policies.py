@@ -18,7 +18,8 @@ FILTER, NOVA, BALANCE, PACK = "filter", "nova", "balance", "pack"
 AMOUNTS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")  # Nova's weighers of free capacity
 # Weighers of policies that do not use the default ones
 JUDGES: Mapping[str, Sequence[str]] = {NOVA: AMOUNTS, BALANCE: (*AMOUNTS, weighers.BALANCE)}
-SHARES = ("FreeShareWeigher", weighers.BALANCE)  # the default weighers of free capacity
+# Default weighers of what the trace's hosts differ in, and Nova lacks. Few hosts may have a rare trait.
+OWN = ("FreeShareWeigher", weighers.BALANCE, "SpecialHardwareWeigher")
 SOLVER, SOLVER_PACK = "solver", "solver-pack"
 # Drivers of policies that are not named after theirs
 _DRIVERS = {NOVA: FILTER, BALANCE: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}
@@ -52,9 +53,9 @@ def load(name: str, work: int | None = None) -> ReplayPolicy:
         "filter_scheduler": {"placement": placement},
         "solver": {"objective": placement} | ({"work_limit": work} if work else {}),
     }
-    judges = JUDGES.get(name, SHARES)  # the trace's hosts do not differ in what the other default weighers read
+    judges = JUDGES.get(name, OWN)
     if name in JUDGES:
-        others = [weigher for weigher in built_in.DEFAULT_WEIGHERS if weigher not in SHARES]
+        others = [weigher for weigher in built_in.DEFAULT_WEIGHERS if weigher not in OWN]
         # A string, because a cluster gets it in a file.
         configured["filter_scheduler"]["enabled_weighers"] = ",".join([*judges, *others])
     if name == BALANCE:

@@ -16,7 +16,11 @@ from scheduler_svc.core import built_in
 def test_packing_negates_the_multiplier_and_weighs_the_balance(name, placement, sign):
     policy = policies.load(name)
     multipliers = {weigher.name: multiplier for weigher, multiplier in policy.weighted}
-    assert multipliers == {"FreeShareWeigher": sign, "BalanceWeigher": 4.0 if placement == "pack" else 0.0}
+    assert multipliers == {
+        "FreeShareWeigher": sign,
+        "BalanceWeigher": 4.0 if placement == "pack" else 0.0,
+        "SpecialHardwareWeigher": 1.0,
+    }
     assert policy.configured["filter_scheduler"] == {"placement": placement}
     assert policy.configured["scheduler"] == {"driver": "filter"}
 
@@ -44,7 +48,7 @@ def test_scheduler_of_a_cluster_reads_the_same_configuration_from_a_file(name, t
     conf(["--config-file", str(file)], default_config_dirs=[])
     expected = set(built_in.DEFAULT_WEIGHERS)
     if name in policies.JUDGES:
-        expected = expected - set(policies.SHARES) | set(policies.JUDGES[name])
+        expected = expected - set(policies.OWN) | set(policies.JUDGES[name])
     assert set(enabled.weighers(conf)) == expected
     assert conf.filter_scheduler.placement == ("pack" if policy.oracle == "pack" else "spread")
 
