@@ -83,8 +83,8 @@ def test_best_choice_has_no_regret_and_worst_has_full_regret(policy, good, bad, 
         assert first.score == first.best_score, "all choices among equal hosts are best"
         assert (second.score < second.best_score) is has_regret
         share = report.regret(policies.load(policy).weighted, [second])
-        # The server leaves 3/8 of each class of one host, and 7/8 of the other, above a floor of -6; the balance of both
-        # is equal
+        # The server leaves 3/8 of each class of one host, and 7/8 of the other; the balance of both is equal. The scale
+        # begins at -6.
         assert share == pytest.approx(1 / 7.75 / multipliers if has_regret else 0)
 
 
