@@ -15,9 +15,9 @@ from typing import Any
 
 from rpcapi import errors, objects
 from rpcapi.admin import waiting
-from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
+from rpcapi.resources.statuses import ENDED_MIGRATIONS
 from tests.support.clusters import commands
 
 TINY = objects.RequestSpec.of(flavor="tiny", resources={"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1})

@@ -10,8 +10,8 @@ import pytest
 
 from devstack.cluster_size import ClusterSize, Mode
 from rpcapi import errors, objects
-from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.resources.names import host_of
+from rpcapi.resources.statuses import ENDED_MIGRATIONS
 from tests.chaos.conftest import Rigged
 from tests.support.clusters import booting, clusters, truth
 from tests.support.clusters.clusters import RunningCluster

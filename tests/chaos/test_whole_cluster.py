@@ -15,7 +15,7 @@ import pytest
 from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from rpcapi import objects
-from rpcapi.admin.migrations import ENDED_MIGRATIONS
+from rpcapi.resources.statuses import ENDED_MIGRATIONS
 from tests.chaos import cluster_callers as callers
 from tests.support.clusters import clusters, truth
 from tests.support.clusters.clusters import RunningCluster
