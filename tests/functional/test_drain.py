@@ -34,7 +34,7 @@ def gantt(cluster: RunningCluster, *arguments: str) -> tuple[int, Any]:
 def test_host_is_emptied_and_what_cannot_move_is_named(cluster: RunningCluster) -> None:
     # Given two servers that run, one that is off, and one that may only be on this host
     servers = [booting.boot(cluster, force_hosts=[DRAINED]) for _ in range(3)]
-    servers.append(booting.boot(cluster, ignore_hosts=["compute1", "compute2"]))
+    servers.append(booting.boot(cluster, in_tree=f"{DRAINED}/node0"))
     uuids = [server.uuid for server in servers]
     assert {(server.status, host_of(server.host)) for server in servers} == {("ACTIVE", DRAINED)}
     assert gantt(cluster, "server", "stop", uuids[2], "--wait")[0] == 0

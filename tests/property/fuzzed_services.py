@@ -164,8 +164,8 @@ def conductor(url: str | None = None) -> Iterator[FuzzedService]:
     service = ConductorService(conf, store)
     ledger = Ledger({NODE: 4}, lambda: NOW_MS)
     clients: Any = (FakeScheduler(ledger), Hosts(ledger, lambda report: None), lambda partition: FakeClaims(ledger))
-    service._parts.clients = ServiceClients(*clients, PARTITION)
-    endpoints = make_endpoints(service._parts, service._reconciler)
+    service._conductor.clients = ServiceClients(*clients, PARTITION)
+    endpoints = make_endpoints(service._conductor, service._reconciler)
     store.ping()  # a store in Redis is made at its first use: not by a call that is refused
     if url:
         client = redis.Redis.from_url(url, decode_responses=True)

@@ -10,7 +10,7 @@ import pytest
 from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.core.records import CLAIMS, ClaimRef
 from scheduler_svc.store.allocations import ConsumerImport
 from scheduler_svc.store.providers.changes import CreateProvider, SetInventories, SetTraits
 from tests.support.store.backends import redis_partition
@@ -53,5 +53,5 @@ def test_providers_change_and_consumers_are_imported(partition: StorePartition) 
     imported = ConsumerImport("c", {PROVIDER: {"VCPU": 1}}, "project", "user", "INSTANCE", 3, 1)
     assert store.import_allocations([imported]) is None
     state = store.read_providers([PROVIDER])[PROVIDER]
-    assert (state.document["traits"], state.used) == (["CUSTOM_A"], {"VCPU": 1})
+    assert (state.document["traits"], state.used) == (["CUSTOM_A"], {"VCPU": 1, CLAIMS: 1})
     partition.check()

@@ -41,7 +41,7 @@ def claims(cluster, providers):
 def test_list_names_roots_and_their_owner(providers, gantt):
     rows = {row["name"]: row for row in gantt("host", "list", "-f", "json").json}
     assert [name for name, row in rows.items() if row["owner"] == "api"] == ["shelf", "shared pool"]
-    assert (rows["shelf"]["state"], rows["shelf"]["enabled"], rows["shelf"]["vcpu_used"]) == (None, None, 3)
+    assert (rows["shelf"]["state"], rows["shelf"]["enabled"], rows["shelf"]["vcpu_used"]) == (None, None, 9)
     assert (rows["host1/node1"]["owner"], rows["host1/node1"]["state"]) == ("agent", "up")
     table = gantt("host", "list").out
     assert "@api" not in table

@@ -9,8 +9,8 @@ import pytest
 UNUSED = ("oslo_messaging._drivers.impl_rabbit", "eventlet.support.greendns")
 SCRIPT = """
 import sys
-from rpcapi.cli import __main__ as program
-code = program.main()
+from rpcapi import scripts
+code = scripts.gantt()
 print("exit code", code, *[name for name in {names} if name in sys.modules])
 """
 

@@ -80,8 +80,8 @@ def test_repeated_request_whose_answer_was_lost_returns_its_claims(size):
 def test_affinity_takes_a_host_with_capacity_for_all(size):
     """Given a host that weighs more but lacks the capacity for one of the instances."""
     nodes = {
-        "x": node({"VCPU": max(1, size - 1), "MEMORY_MB": 1 << 21}),
-        "y": node({"VCPU": size + 1, "MEMORY_MB": size}),
+        "x": node({"VCPU": 1 << 21, "MEMORY_MB": 1 << 21 if size == 1 else size - 1}),
+        "y": node({"VCPU": size, "MEMORY_MB": size}),
     }
     partition = HostPartition(nodes)
     scheduler, _ = partition.scheduler()
