@@ -52,6 +52,7 @@ class AttemptSaga:
         self._conductor = conductor
         self._calls = calls
         self._reminded_ms: dict[AttemptRef, int] = {}  # {attempt: time of its last repeated report}
+        self._reminding_since_ms = 0
         self._settled_claims: set[AttemptRef] = set()  # ended attempts whose claims are over in the store
         self._unfinished = False
 
@@ -80,10 +81,11 @@ class AttemptSaga:
         Returns whether any report is due.
         """
         now_ms = self._journal.clock()
+        # Unchanged guests begin at a random time, so that agents that started together do not report together.
+        self._reminding_since_ms = self._reminding_since_ms or now_ms - random.randrange(REMIND_ALL_MS)
         reminded_ms, due = {}, []
         for attempt in (*self._journal.at(Stage.STOPPED), *self._journal.at(Stage.SPAWNED)):
-            # Unchanged guests begin at a random time, so that agents that started together do not report together.
-            first_ms = attempt.at_ms if attempt.transition else now_ms - random.randrange(REMIND_ALL_MS)
+            first_ms = attempt.at_ms if attempt.transition else self._reminding_since_ms
             last_ms = self._reminded_ms.get(attempt.ref, first_ms)
             if 0 <= now_ms - last_ms < (REMIND_MS if attempt.transition else REMIND_ALL_MS):
                 reminded_ms[attempt.ref] = last_ms

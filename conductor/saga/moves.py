@@ -28,6 +28,8 @@ from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationSt
 
 # Steps in which the destination may have received its build message.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
+# Steps that end the claims of an instance, or find them, also without a move.
+ENDING_STEPS = (SagaStep.TERMINATE, SagaStep.ABORT, SagaStep.SETTLE, SagaStep.WAIT)
 # Steps of a return while the destination still keeps the guest.
 RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RESUME, SagaStep.TERMINATE)
 
@@ -144,7 +146,7 @@ def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
     failed = _end_migration(instance, MigrationStatus.ERROR, why)
     if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
         return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
-    if migration.status == MigrationStatus.REVERTING and instance.step not in (SagaStep.END_MOVE, SagaStep.RESUME):
+    if migration.status == MigrationStatus.REVERTING and instance.step in ENDING_STEPS:
         # End the destination first.
         return replace(failed, status=InstanceStatus.ERROR, reason=as_sentence(why))
     return set_step(failed, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=as_sentence(why))
@@ -223,7 +225,7 @@ def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
     Step ABORT also ends a destination that this store has lost.
     """
     ended = _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
-    return set_step(ended, SagaStep.ABORT) if instance.step in (SagaStep.BEGIN_MOVE, SagaStep.END_SOURCE) else ended
+    return ended if instance.step in ENDING_STEPS else set_step(ended, SagaStep.ABORT)
 
 
 def finish_confirmed(instance: InstanceRecord) -> InstanceRecord:

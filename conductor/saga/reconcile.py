@@ -12,7 +12,7 @@ from conductor.saga.transitions import assign_host, end_attempt, set_numbered_st
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
-from rpcapi.resources.statuses import InstanceStatus
+from rpcapi.resources.statuses import InstanceStatus, MigrationStatus
 
 
 def settle(context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -103,6 +103,8 @@ def _adopt_claim(context: StepContext, instance: InstanceRecord, claim: Mapping[
         instance = replace(instance, was_stopped=False)  # the host will report the power state
     attempt, host, migration = claim["attempt"], claim["host"], instance.open_migration
     if migration is not None and attempt == migration.source_attempt:
+        if migration.status == MigrationStatus.REVERTING:
+            return moves.settle_returned(instance, "its source has the only claim")
         return set_step(instance, SagaStep.BEGIN_MOVE)  # the claims service lost the move
     instance = replace(instance, history=without_loss(instance, attempt))
     if instance.has_ended(attempt):

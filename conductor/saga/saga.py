@@ -4,6 +4,7 @@
 import functools
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 from oslo_log import log
 
@@ -73,8 +74,23 @@ class BuildSaga:
             tracing.span(f"conductor.{step.name}", context.request.request_id),
         ):
             changed = step.run(context, group)
-        step.check(changed)
+        changed = self._postpone_undeclared(context, group, step, changed)
         milestones.report_changes(group, changed, self._write(lease, changed).stale)
+
+    def _postpone_undeclared(
+        self, context: StepContext, group: Sequence[InstanceRecord], step: Step, changed: Sequence[InstanceRecord]
+    ) -> list[InstanceRecord]:
+        """Retry ``step`` for instances in which it set an undeclared step, so that they hold up no others."""
+        former = {instance.uuid: instance for instance in group}
+        declared = [record for record in changed if step.may_set(record.step)]
+        for record in changed:
+            if step.may_set(record.step):
+                continue
+            reason = f"internal error: step {record.step} must not follow {step.name}"
+            LOG.error("Instance %s: %s; retrying", record.uuid, reason)
+            if record.uuid in former:
+                declared.append(replace(context.retry_later(former[record.uuid], reason), reason=reason))
+        return declared
 
     def _write(self, lease: RequestLease, changed: Sequence[InstanceRecord]) -> WriteResult:
         """Write changed group members in other requests first, then the leased request's records."""

@@ -81,7 +81,8 @@ def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWri
     try:
         if namespace == SERVICE:
             return _repeat_service(store, name, write.document or {}, version)
-        if version > write.position or stored == write.document:
+        is_stale = version > write.position and not _is_placeholder(namespace, stored, write.document)
+        if is_stale or stored == write.document:
             return False
         if write.document is None:
             store.delete_state(namespace, name, version)
@@ -91,6 +92,13 @@ def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWri
         LOG.warning("%s %s was written again since a failover: %s", namespace, name, error)
         return False
     return True
+
+
+def _is_placeholder(namespace: str, stored: Mapping[str, Any] | None, lost: Mapping[str, Any] | None) -> bool:
+    """Return whether a request made a server group again, after the loss of the one that a caller had created."""
+    if namespace != SERVER_GROUP or not stored or not lost:
+        return False
+    return bool(stored.get("is_implicit")) and not lost.get("is_implicit")
 
 
 def _repeat_service(store: HostStateStore, name: str, service: Mapping[str, Any], version: int) -> bool:

@@ -55,6 +55,7 @@ class Replica(BackgroundLoop):
         self.presence = Presence()
         self._last_report = -math.inf
         self._operator_writes = OperatorWrites()
+        self._last_loss = -math.inf  # time at which this worker had repeated lost writes
         self._moved = threading.Condition()
         self._waiting_calls = 0  # waiting in ``reach``
         self._applying = threading.RLock()
@@ -98,6 +99,10 @@ class Replica(BackgroundLoop):
     def last_contact_s(self) -> float:
         return self.presence.silent_s
 
+    def may_lack(self, epoch: int, seconds: float) -> bool:
+        """Return whether another worker may still repeat documents that the store lost when it began ``epoch``."""
+        return self.log_position.epoch != epoch or time.monotonic() - self._last_loss < seconds
+
     def record_report(self) -> None:
         self._last_report = time.monotonic()
 
@@ -120,6 +125,7 @@ class Replica(BackgroundLoop):
         # Repeat writes and name hosts before the table is replaced, because the store may have forgotten them.
         if self.ready and epoch != self.log_position.epoch and not self._for_api:
             self._operator_writes.repeat_forgotten(self._store, self.log_position.position)
+            self._last_loss = time.monotonic()
         self.has_named_its_own = self.ready
         audited_hosts = self._table.audited_hosts(self.number)
         self.collects_names = self.name_hosts(epoch, sorted({*audited_hosts, *self.absent_hosts}), complete=False)

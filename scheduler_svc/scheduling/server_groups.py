@@ -24,6 +24,7 @@ from scheduler_svc.store.namespaces import SERVER_GROUP
 
 LOG = log.getLogger(__name__)
 
+REPEAT_SECONDS = 30.0  # in which all workers have repeated the documents that a store lost
 UNUSED_MS = 24 * 3600 * 1000  # age at which an implicit group without members is deleted
 _NAMESPACE = Namespace(SERVER_GROUP, built_in.SCHEDULER, built_in.SERVER_GROUP)
 
@@ -135,7 +136,7 @@ class ServerGroups:
             if document:
                 return store, version, document
         for partition in ranked:
-            _check_unforgotten(partition)
+            _check_complete(partition)
         return ranked[0].store, 0, {}
 
     def _ranked(self, group_id: str) -> list[OpenPartition]:
@@ -202,12 +203,11 @@ def _answering(partition: OpenPartition) -> Iterator[Store]:
         raise
 
 
-def _check_unforgotten(partition: OpenPartition) -> None:
-    """Raise StoreUnavailable if the store began an epoch whose lost documents this worker has not yet repeated."""
-    replica_epoch = partition.replica.log_position.epoch
+def _check_complete(partition: OpenPartition) -> None:
+    """Raise StoreUnavailable if a worker may still repeat server groups that the store has lost."""
     with _answering(partition) as store:
         epoch, _began = store.check_identity()
-    if 0 < replica_epoch != epoch:
+    if partition.replica.may_lack(epoch, REPEAT_SECONDS):
         why = f"partition {partition.name!r} is being restored after a failover, and may have had the server group"
         raise errors.StoreUnavailable(why=why)
 

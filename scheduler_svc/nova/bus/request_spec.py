@@ -11,6 +11,7 @@ from rpcapi import objects
 from rpcapi.resources import query
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.spec_builder.draft import FlavorImageProperties, SpecDraft, parse_integer
+from rpcapi.validation.instances import is_uuid
 from scheduler_svc.nova.bus import flavors, images
 from scheduler_svc.nova.bus.destinations import Destination
 from scheduler_svc.nova.bus.destinations import read as read_destination
@@ -139,8 +140,8 @@ def _group_fields(group: NovaFields, hints: Mapping[str, Any]) -> Mapping[str, A
     # Specs that an early Nova stored name the group in the hint only.
     hint = hints.get("group") or [None]
     group_id = group.text("uuid") or (hint[0] if isinstance(hint, list) else hint)
-    if not group_id:
-        raise group.malformed("uuid", "is missing")
+    if not is_uuid(group_id):
+        raise group.malformed("uuid", "is missing or is no uuid")
     limit = parse_integer(str(group.mapping("_rules").get(MAX_PER_HOST, 1)))
     return {
         "group_id": group_id,

@@ -7,7 +7,7 @@ Messages wait in a queue until the test delivers them; time advances only when n
 import contextlib
 import pickle
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,8 @@ from conductor.requests.power import start, stop
 from conductor.requests.requested_changes import apply, apply_to_migrations
 from conductor.requests.shelving import offload, shelve, unshelve_instances
 from conductor.saga.saga import BuildSaga
-from conductor.saga.step_context import SagaLimits
+from conductor.saga.step_context import SagaLimits, StepContext
+from conductor.saga.steps import Step
 from conductor.store.bounds import record_bounds
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationRecord
@@ -46,6 +47,17 @@ CTXT = context.new("project", "user")
 
 class Crash(BaseException):
     """Simulates the end of a conductor process."""
+
+
+class StrictSaga(BuildSaga):
+    """Saga that fails on an undeclared step instead of retrying."""
+
+    def _postpone_undeclared(
+        self, context: StepContext, group: Sequence[InstanceRecord], step: Step, changed: Sequence[InstanceRecord]
+    ) -> list[InstanceRecord]:
+        undeclared = [(record.uuid, record.step) for record in changed if not step.may_set(record.step)]
+        assert not undeclared, f"set by {step.name}: {undeclared}"
+        return list(changed)
 
 
 @dataclass
@@ -129,7 +141,7 @@ class SimulatedCluster:
             1000,
             AdmissionLimits(self.quota),
             clock=lambda: self.now_ms,
-            saga=BuildSaga(store, clients, self.limits, threading.Event()),
+            saga=StrictSaga(store, clients, self.limits, threading.Event()),
         )
         self.conductors.append(conductor)
         return conductor

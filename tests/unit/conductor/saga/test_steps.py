@@ -10,13 +10,13 @@ import pytest
 
 from conductor.saga import saga
 from conductor.saga.step_context import StepContext
-from conductor.saga.steps import STEPS, Step, UndeclaredTransition
+from conductor.saga.steps import STEPS, Step
 from conductor.saga.transitions import set_step
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.scheduler import SchedulerAPI
-from tests.support.conductor.simulated_cluster import SimulatedCluster, uuid_list
+from tests.support.conductor.simulated_cluster import SimulatedCluster, StrictSaga, uuid_list
 
 PAGE = (Path(__file__).parents[4] / "docs" / "architecture.md").read_text()
 DECLARED = {step.name.value: {*step.following.split(), *step.reported.split()} for step in STEPS}
@@ -33,20 +33,24 @@ def test_declared_words_exist(step: Step) -> None:
         assert any(hasattr(client, method) for client in (ClaimsAPI, ComputeAPI, SchedulerAPI)), method
 
 
-def test_undeclared_step_is_refused_and_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    def skip_select(_context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-        return [set_step(instance, SagaStep.WAIT) for instance in instances]
+def test_undeclared_step_is_retried_and_holds_up_no_other_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken, sound = uuid_list(2)
 
-    planted = [step._replace(run=skip_select) if step.name == SagaStep.SELECT else step for step in STEPS]
+    def skip_cast(_context: StepContext, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+        steps = {broken: SagaStep.VERIFY, sound: SagaStep.WAIT}
+        return [set_step(instance, steps[instance.uuid]) for instance in instances]
+
+    planted = [step._replace(run=skip_cast) if step.name == SagaStep.CAST else step for step in STEPS]
     monkeypatch.setattr(saga, "STEPS", planted)
+    monkeypatch.setattr(StrictSaga, "_postpone_undeclared", saga.BuildSaga._postpone_undeclared)
     cluster = SimulatedCluster({"h1/n": 4})
     cluster.conductor()
-    (server,) = uuid_list(1)
-    cluster.build([server])
-    before = cluster.record(server)
-    with pytest.raises(UndeclaredTransition, match=f"instance {server}: step wait must not follow select"):
-        cluster.work()
-    assert cluster.record(server) == before
+    cluster.build([broken, sound])
+    cluster.work()
+    assert cluster.record(sound).step in (SagaStep.WAIT, SagaStep.DONE)
+    record = cluster.record(broken)
+    assert (record.step, record.reason) == (SagaStep.CAST, "internal error: step verify must not follow cast")
+    assert record.tries == 1 and record.wake_ms > cluster.now_ms
 
 
 def test_page_shows_the_declared_steps() -> None:

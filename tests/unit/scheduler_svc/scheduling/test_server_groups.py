@@ -29,19 +29,16 @@ class Cells:
         self.groups = self.of_worker("east")
 
     def of_worker(self, own: str, limit: int = 3) -> ServerGroups:
-        stores = [partition.store for partition in self.partitions.values()]
-        partitions = OpenPartitions([OpenPartition(store, Replica(store)) for store in stores], own)
-        for partition in partitions:
-            partition.presence.record_answer()
-        return ServerGroups(partitions, lambda: limit, lambda: self.now_ms)
+        return self.worker(own, limit)[0]
 
-    def of_loaded_worker(self) -> tuple[ServerGroups, list[Replica]]:
+    def worker(self, own: str = "east", limit: int = 3) -> tuple[ServerGroups, list[Replica]]:
+        """Return the groups of a new worker, and its loaded replicas."""
         stores = [partition.store for partition in self.partitions.values()]
         replicas = [Replica(store) for store in stores]
         for replica in replicas:
             replica.load()
-        opened = [OpenPartition(*pair) for pair in zip(stores, replicas, strict=True)]
-        return ServerGroups(OpenPartitions(opened, "east"), lambda: 3, lambda: self.now_ms), replicas
+        partitions = OpenPartitions([OpenPartition(*pair) for pair in zip(stores, replicas, strict=True)], own)
+        return ServerGroups(partitions, lambda: limit, lambda: self.now_ms), replicas
 
     def ids(self) -> list[str]:
         return [group.id for group in self.groups.page(None, None, 1000)[0]]
@@ -274,19 +271,51 @@ def test_silent_partition_gets_no_further_calls(cells: Cells, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("creates", [True, False])
-def test_forgotten_group_is_unavailable_until_a_worker_has_repeated_it(cells: Cells, creates: bool) -> None:
+def test_forgotten_group_is_unavailable_until_all_workers_have_repeated_it(
+    cells: Cells, creates: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given two workers, of which one read the group, and stores that forget it
     marks = {name: partition.mark() for name, partition in cells.partitions.items()}
+    (other, other_replicas) = cells.worker()
     recorded = cells.groups.create(group(policy="anti-affinity"))
-    groups, replicas = cells.of_loaded_worker()
+    groups, replicas = cells.worker()
     for name, partition in cells.partitions.items():
         partition.forget_since(marks[name])
-    for values in ({}, {"group_policy": "affinity"}):
+
+    def check_unavailable(worker: ServerGroups) -> None:
+        for values in ({}, {"group_policy": "affinity"}):
+            with pytest.raises(errors.StoreUnavailable, match="restored after a failover"):
+                worker.complete(spec(**values), OWNER, creates=creates)
         with pytest.raises(errors.StoreUnavailable, match="restored after a failover"):
-            groups.complete(spec(**values), OWNER, creates=creates)
-    with pytest.raises(errors.StoreUnavailable, match="restored after a failover"):
-        groups.get(recorded.id, OWNER)
+            worker.get(recorded.id, OWNER)
+
+    check_unavailable(groups)
+    check_unavailable(other)
+    # The other worker follows the new epoch first; it cannot know what it never read
+    for replica in other_replicas:
+        replica.load()
+    check_unavailable(other)
     for replica in replicas:
         replica.load()
-    assert groups.get(recorded.id, OWNER).name == "web"
-    with pytest.raises(errors.GroupContradicted):
-        groups.complete(spec(group_policy="affinity"), OWNER, creates=creates)
+    for worker in (groups, other):
+        assert worker.get(recorded.id, OWNER).name == "web"
+        with pytest.raises(errors.GroupContradicted):
+            worker.complete(spec(group_policy="affinity"), OWNER, creates=creates)
+    # Later an unknown group is unknown again
+    monkeypatch.setattr("scheduler_svc.scheduling.server_groups.REPEAT_SECONDS", 0.0)
+    with pytest.raises(errors.NotFound):
+        other.get(IDS[5], OWNER)
+
+
+def test_repeated_group_replaces_one_that_a_request_made_since_the_loss(cells: Cells) -> None:
+    marks = {name: partition.mark() for name, partition in cells.partitions.items()}
+    recorded = cells.groups.create(group(policy="anti-affinity"))
+    groups, replicas = cells.worker()
+    for name, partition in cells.partitions.items():
+        partition.forget_since(marks[name])
+    # A worker that started after the loss does not know of it
+    fresh, _replicas = cells.worker()
+    assert fresh.complete(spec(group_policy="affinity"), OWNER, creates=True).group_policy == "affinity"
+    for replica in replicas:
+        replica.load()
+    assert (groups.get(recorded.id, OWNER).policy, groups.get(recorded.id, OWNER).name) == ("anti-affinity", "web")
