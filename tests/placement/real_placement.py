@@ -49,7 +49,7 @@ class RealPlacement:
     def serving(self) -> Iterator[int]:
         """Serve the API on a port of 127.0.0.1, which is yielded."""
         port, log_path = free_port(), self._folder / "placement.log"
-        command = [programs() / "python", "-W", "ignore", INSIDE / PLACEMENT.script, "placement.wsgi.api", str(port)]
+        command = [programs() / "python", "-W", "ignore", INSIDE / "serve.py", "placement.wsgi.api", str(port)]
         with log_path.open("wb") as log:
             process = subprocess.Popen(
                 command, stdout=log, stderr=log, env={"OS_PLACEMENT_CONFIG_DIR": str(self._folder)}

@@ -5,7 +5,8 @@ import pytest
 
 from conductor.saga import moves
 from conductor.store.migrations import MigrationRecord
-from rpcapi.resources.statuses import MigrationKind, MigrationStatus
+from conductor.store.records import SagaStep
+from rpcapi.resources.statuses import InstanceStatus, MigrationKind, MigrationStatus
 from tests.support.conductor.step_contexts import instance
 
 
@@ -29,3 +30,13 @@ def test_record_knows_the_move_of_its_claim(
 
 def test_instances_that_do_not_move_have_no_destinations() -> None:
     assert moves.destinations_of([instance("a"), instance("b")]) == []
+
+
+@pytest.mark.parametrize("step", SagaStep)
+@pytest.mark.parametrize("instance_status", [InstanceStatus.MIGRATING, InstanceStatus.DELETING])
+def test_no_step_of_an_ended_move_is_left(step: SagaStep, instance_status: InstanceStatus) -> None:
+    last = MigrationRecord("m1", "a", MigrationKind.LIVE, MigrationStatus.REVERTING, "h1/n", source_attempt=1)
+    moving = instance(attempt=2, host="h2/n", migration=last, step=step, status=instance_status)
+    ended = moves.end_source(moving, "it was fenced")
+    assert ended.open_migration is None
+    assert ended.step in {SagaStep.TERMINATE, SagaStep.ABORT, SagaStep.SETTLE, SagaStep.WAIT}
