@@ -1,17 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulation of moves, with faults within sagas, sees that a rule which makes them safe is missing."""
 
+from pathlib import Path
+
 import pytest
 
-from scheduler_svc.store.verbs.partition import PartitionState
+from tests.support import CHECKOUT
 from tests.support.simulation import machines
 from tests.support.simulation.moves_machine import MovesMachine
+from tests.support.simulation.plants import PLANTS, Plant
 from tests.support.store.backends import memory_partition
 
+DOCS = CHECKOUT / "docs"
+STEPS = 60  # of an example, at most
+EXAMPLES = {"sampled": 200, "long": 3000}  # at most; the examples are always the same
 
-@pytest.mark.timeout(900)
-def test_namesakes_that_are_believed_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PartitionState, "check_identity", lambda *_arguments: None)
+
+def parameters() -> list[object]:
+    return [
+        pytest.param(plant, id=name, marks=pytest.mark.long if plant.is_rare else pytest.mark.sampled)
+        for name, plant in PLANTS.items()
+    ]
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_rule_is_documented(plant: Plant) -> None:
+    page = Path(DOCS, plant.page).read_text(encoding="utf-8")
+    assert plant.sentence in " ".join(page.split())
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("plant", parameters())
+def test_missing_rule_is_seen(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant.take_out(monkeypatch)
     machine = machines.bind(MovesMachine, make_partition=staticmethod(memory_partition), interrupts=True)
-    with pytest.raises(AssertionError):
-        machines.explore(machine, machines.PLANTED_SEED, examples=200, steps=60, shortens=False)
+    examples = EXAMPLES["long" if plant.is_rare else "sampled"]
+    with pytest.raises(AssertionError, match=plant.broken):
+        machines.explore(machine, machines.PLANTED_SEED, examples, STEPS, shortens=False)

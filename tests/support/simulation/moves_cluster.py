@@ -5,7 +5,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,17 +14,19 @@ import pytest
 
 from compute_agent.attempts.saga import REMIND_ALL_MS
 from compute_agent.host_identity import HostIdentity
+from conductor.admission import INSTANCES, count_amounts, total_amounts
 from conductor.reconciliation import vouching
 from conductor.requests import moves
 from conductor.requests.evacuation import evacuate
 from conductor.requests.moves import confirm, revert
 from conductor.requests.requested_changes import apply_to_migrations
-from conductor.store.records import SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole, ClaimState
 from rpcapi.resources.statuses import InstanceStatus, MigrationKind
 from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.reports import COMPUTE
 from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.ledger import FOREVER_MS, PARTITION
@@ -178,6 +180,21 @@ class MovesCluster(LiveCluster):
         self.delete([uuid])
         if self.record(uuid).status == InstanceStatus.DELETED:
             self._boot(slot)
+
+    def put_allocations(self, slot: int, *, is_elsewhere: bool) -> None:
+        """Let a client of Placement's API put less than an instance's claim has, or the same on another host."""
+        (uuid,) = consumers = self.slots[slot : slot + 1]
+        for claim in self.ledger.store.read_allocations(consumers).values():
+            node = next(name for name in self.ledger.nodes if name != claim.host) if is_elsewhere else claim.host
+            amounts = total_amounts(claim.allocations) if is_elsewhere else {"VCPU": 1}
+            change = AllocationChange(uuid, {node: amounts}, claim.project, claim.user, claim.generation)
+            self.ledger.store.allocate([change])
+            for host, guest in self.hosts.running():
+                attempt = self.hosts.attempt(host, guest.ref)
+                if tuple(guest.ref) != tuple(claim.ref) or attempt is None or not _covers(claim, attempt.allocations):
+                    continue
+                (after,) = self.ledger.store.read_allocations(consumers).values()
+                require(3, _covers(after, attempt.allocations), f"{guest} runs on {host}, and a PUT left it {after}")
 
     def request_any(self, number: int, slot: int) -> None:
         """Request the first of REQUESTS that the instance can follow now, from that number on.
@@ -393,7 +410,7 @@ class MovesCluster(LiveCluster):
             self.restore_records(self._record_mark)
             self._has_forgotten_records = True
             # What a restored record was about to end, it ends again.
-            self._copied = {uuid for uuid in self._copied if self._rests_active(uuid)}
+            self._copied = {uuid for uuid in self._copied if self._rests_active(uuid) or self._awaits_confirm(uuid)}
         self._record_mark = None
 
     def fail(self, host: str, failure: str | None) -> None:
@@ -470,6 +487,10 @@ class MovesCluster(LiveCluster):
         record = self.store.get([uuid]).get(uuid)
         return record is not None and (record.status, record.step) == (InstanceStatus.ACTIVE, SagaStep.DONE)
 
+    def _awaits_confirm(self, uuid: str) -> bool:
+        record = self.store.get([uuid]).get(uuid)
+        return record is not None and record.status == InstanceStatus.VERIFY_RESIZE and record.step in SETTLED
+
     def _may_be_offloaded(self, uuid: str) -> bool:
         """Return whether a requested offload, which the record may have forgotten, may still end the copies."""
         attempts = [self.hosts.attempt(host, guest.ref) for host, guest in self.hosts.guests() if guest.uuid == uuid]
@@ -506,12 +527,7 @@ class MovesCluster(LiveCluster):
                 continue
             require(3, claim.state == ClaimState.CONFIRMED, f"{guest} runs on {host} under {claim}")
             used = self.hosts.attempt(host, guest.ref).allocations
-            is_covered = all(
-                claim.allocations.get(provider, {}).get(name, 0) >= amount
-                for provider, amounts in used.items()
-                for name, amount in amounts.items()
-            )
-            require(3, is_covered, f"{guest} on {host} uses {used}, and {claim} has less")
+            require(3, _covers(claim, used), f"{guest} on {host} uses {used}, and {claim} has less")
             others = [
                 other
                 for other in claims
@@ -525,7 +541,7 @@ class MovesCluster(LiveCluster):
         for consumers in self.consumers.values():
             ended = [record for record in self.store.migrations(consumers[1:]).values() if record.has_ended]
             leaked = [(record, live[record.uuid]) for record in ended if record.uuid in live]
-            assert not leaked, leaked
+            require(3, not leaked, f"migrations that have ended have claims: {leaked}")
 
     def repair(self) -> None:
         """Repair all hosts, start those that are down, and let everything end that can within a minute."""
@@ -588,6 +604,18 @@ class MovesCluster(LiveCluster):
         require(3, guests <= claims, f"guests without claims: {guests - claims}")
         assert guests == claims, f"claims without guests: {claims - guests}"
         self.check(self.consumers)
+        self._check_amounts(records)
+
+    def _check_amounts(self, records: Mapping[str, InstanceRecord]) -> None:
+        """Assert that each record counts what its claim has, and during a move at least what each of both has."""
+        for claim in self.ledger.store.claims()[0]:
+            record = records[claim.ref.consumer]
+            counted = {**(record.amounts or count_amounts(SPEC))}
+            del counted[INSTANCES]
+            amounts = total_amounts(claim.allocations)
+            is_larger = all(counted.get(name, 0) >= amount for name, amount in amounts.items())
+            is_counted = counted == amounts if record.open_migration is None else is_larger
+            assert is_counted, f"{record} counts other amounts than {claim}"
 
 
 def _is_foreign(call: Callable[[], Any]) -> bool:
@@ -597,6 +625,15 @@ def _is_foreign(call: Callable[[], Any]) -> bool:
     except errors.HostIdentityConflict:
         return True
     return False
+
+
+def _covers(claim: Any, used: Mapping[str, Mapping[str, int]]) -> bool:
+    """Return whether a claim has at least the amounts that a guest uses."""
+    return all(
+        claim.allocations.get(provider, {}).get(name, 0) >= amount
+        for provider, amounts in used.items()
+        for name, amount in amounts.items()
+    )
 
 
 def _are_ends(claim: Any, other: Any) -> bool:

@@ -101,6 +101,10 @@ class MovesMachine(RecordedMachine):
         else:
             self.cluster.repeat_move(slot)
 
+    @rule(slot=slots, is_elsewhere=st.booleans())
+    def put_allocations(self, slot: int, is_elsewhere: bool) -> None:
+        self.cluster.put_allocations(slot, is_elsewhere=is_elsewhere)
+
     # -- progress ----------------------------------------------------------------------------------------------
 
     @rule()
