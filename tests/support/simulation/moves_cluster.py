@@ -34,7 +34,7 @@ from tests.support.conductor.live_cluster import CONVERGES, HOSTS, LiveCluster
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, Crash, KillSwitch, uuid_list
 from tests.support.simulation.faults import STEPS, Fault
 from tests.support.simulation.moves_hosts import LOST_ANSWER, LOST_REPORT, AuditedClaims, MovesHosts
-from tests.support.simulation.promises import require
+from tests.support.simulation.promises import PromiseBroken, require
 from tests.support.store.store_partition import StorePartition
 
 MOVES = ("migrate", "resize", "live-migrate", "evacuate")
@@ -603,7 +603,12 @@ class MovesCluster(LiveCluster):
         claims = {tuple(claim.ref) for claim in self.ledger.store.claims()[0]}
         require(3, guests <= claims, f"guests without claims: {guests - claims}")
         assert guests == claims, f"claims without guests: {claims - guests}"
-        self.check(self.consumers)
+        try:
+            self.check(self.consumers)
+        except AssertionError as failure:
+            raise PromiseBroken(
+                3, f"guests {sorted(guests)} and {self.ledger.live()} contradict {records}"
+            ) from failure
         self._check_amounts(records)
 
     def _check_amounts(self, records: Mapping[str, InstanceRecord]) -> None:

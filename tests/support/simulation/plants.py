@@ -200,7 +200,10 @@ PLANTS = {
         is_rare=True,
     ),
     "forgotten move": Plant(
-        _FAILURES, "rebuilds the move from the claims and the agents' journals", _adopt_destinations, RUNS_TWICE
+        _FAILURES,
+        "rebuilds the move from the claims and the agents' journals",
+        _adopt_destinations,
+        "promise [13] is broken",
     ),
     "forgotten revert": Plant(
         _RETURNS, "a confirm asks for the destination", _end_sources_unasked, WRONGLY_ENDED, is_rare=True
