@@ -356,7 +356,8 @@ class MovesCluster(LiveCluster):
         try:
             self.register(host, stranger)
         except errors.HostIdentityConflict:
-            refs = [claim.ref for claim in before if names.host_of(claim.host) == host] or [ClaimRef(self.slots[0], 1)]
+            on_host = [claim.ref for claim in before if names.host_of(claim.host) == host]
+            refs = [ref for ref in on_host if ref.consumer in self.consumers] or [ClaimRef(self.slots[0], 1)]
             calls: tuple[Callable[[], Any], ...] = (
                 lambda: self.ledger.store.audit(host, epoch, [], 0, host_uuid=stranger),
                 lambda: self.ledger.store.release(host, refs, host_uuid=stranger),

@@ -163,8 +163,7 @@ PLANTS = {
         _CLAIMS,
         "Its identity is **(instance, attempt)** and never changes",
         _forget_identities,
-        NEVER_RESTS,
-        is_rare=True,
+        "promise [34] is broken",
     ),
     "repeated copy message": Plant(
         _IDENTITIES, "and ignore lower numbers", _release_on_late_copies, WRONGLY_ENDED, is_rare=True
@@ -190,14 +189,13 @@ PLANTS = {
         _CLAIMS, "unless it names the earlier one as its source", _end_sources, "promise [234] is broken", is_rare=True
     ),
     "forgotten end of a move, compared": Plant(
-        _FAILURES, "the conductor's comparison ends the move again", _know_every_move, CONTRADICTED, is_rare=True
+        _FAILURES, "the conductor's comparison ends the move again", _know_every_move, CONTRADICTED
     ),
     "forgotten end of a move, moved again": Plant(
         _NAMES,
         "A conductor whose record is certain ends the earlier migration first",
         _end_no_earlier_move,
         CONTRADICTED,
-        is_rare=True,
     ),
     "forgotten move": Plant(
         _FAILURES,
@@ -213,7 +211,6 @@ PLANTS = {
         "A resize has its flavor and its amounts again",
         _adopt_no_amounts,
         "counts other amounts",
-        is_rare=True,
     ),
     "forgotten move, deleted": Plant(
         *(_FAILURES, "Guests and claims at both ends of the move end before the record is DELETED"),
