@@ -215,7 +215,6 @@ PLANTS = {
     "forgotten move, deleted": Plant(
         *(_FAILURES, "Guests and claims at both ends of the move end before the record is DELETED"),
         *(_leave_claims, "promise [34] is broken"),
-        is_rare=True,
     ),
     "forgotten move without a destination": Plant(
         _CLAIMS,
