@@ -17,7 +17,7 @@ from conductor.requests import moves as move_requests
 from conductor.saga import abort, alternate, move_claims, move_guests, moves, reconcile, unknown_moves
 from conductor.saga.transitions import set_step
 from conductor.store.records import SagaStep
-from rpcapi.objects.transition import END
+from rpcapi.objects.guest import END
 from scheduler_svc.store import allocations
 from scheduler_svc.store.verbs import audit
 from scheduler_svc.store.verbs.partition import PartitionState
@@ -105,7 +105,7 @@ def _know_every_move(patch: Patch) -> None:
 def _end_no_earlier_move(patch: Patch) -> None:
     patch.setattr(
         *(move_claims, "_end_earlier"),
-        lambda saga_pass, instance, _migration: saga_pass.retry_later(instance, "its claim is in another move"),
+        lambda context, instance, _migration: context.retry_later(instance, "its claim is in another move"),
     )
 
 
@@ -113,14 +113,14 @@ def _adopt_destinations(patch: Patch) -> None:
     """Step SETTLE takes the claim of a destination for the only one."""
     patch.setattr(
         *(reconcile, "_settle_unknown_move"),
-        lambda saga_pass, instance, source, own: reconcile._adopt_claim(saga_pass, instance, own or source),
+        lambda context, instance, source, own: reconcile._adopt_claim(context, instance, own or source),
     )
 
 
 def _end_sources_unasked(patch: Patch) -> None:
     """A source ends on request, whatever became of its destination and of the source since."""
     _on_late_messages(patch, "apply_transitions", _follow, actions=[END])
-    patch.setattr(move_guests, "_ask_other_ends", lambda _saga_pass, instances, *_rest: (list(instances), []))
+    patch.setattr(move_guests, "_ask_other_ends", lambda _context, instances, *_rest: (list(instances), []))
 
 
 def _adopt_no_amounts(patch: Patch) -> None:
@@ -136,7 +136,7 @@ def _leave_sources(patch: Patch) -> None:
     """Step SETTLE waits for a source without a destination."""
     patch.setattr(
         *(reconcile, "_end_move"),
-        lambda saga_pass, instance, *_rest: saga_pass.retry_later(instance, "its claim is a source"),
+        lambda context, instance, *_rest: context.retry_later(instance, "its claim is a source"),
     )
 
 
@@ -215,6 +215,7 @@ PLANTS = {
     "forgotten move, deleted": Plant(
         *(_FAILURES, "Guests and claims at both ends of the move end before the record is DELETED"),
         *(_leave_claims, "promise [34] is broken"),
+        is_rare=True,
     ),
     "forgotten move without a destination": Plant(
         _CLAIMS,
