@@ -40,6 +40,7 @@ class _MonitoredCall:
             thread, ended = self._beats
             ended.set()
             thread.join()
+        self._incoming = None  # the timer refers to the call until its first heartbeat would be due
 
     def _beat(self, ended: threading.Event) -> None:
         try:
@@ -51,7 +52,7 @@ class _MonitoredCall:
             LOG.debug("Heartbeats ended: %s", error)
 
 
-class Heartbeats(DelayedJobs):
+class Heartbeats:
     """Sender of heartbeats, two per monitor timeout of a call.
 
     Only a call whose first heartbeat is due gets a thread, because a thread per call takes a fifth of a short call's
@@ -59,14 +60,14 @@ class Heartbeats(DelayedJobs):
     """
 
     def __init__(self, linger_s: float = LINGER_S) -> None:
-        super().__init__(linger_s, "first heartbeats")
+        self._timer = DelayedJobs(linger_s, "first heartbeats")
 
     @contextmanager
     def to_caller_of(self, incoming: Any) -> Iterator[None]:
-        """Send heartbeats inside the block; ``client_timeout`` must be at least 2 s."""
+        """Send heartbeats inside the block, if threads can start; ``client_timeout`` must be at least 2 s."""
         interval_s = int(incoming.client_timeout) / 2
         call = _MonitoredCall(incoming, interval_s)
-        self.add(call.begin_heartbeats, interval_s, lambda: call.has_ended)
+        self._timer.add(call.begin_heartbeats, interval_s, lambda: call.has_ended)
         try:
             yield
         finally:

@@ -13,6 +13,7 @@ import oslo_messaging as messaging
 LOG = logging.getLogger(__name__)
 
 LINGER_S = 60.0  # seconds without jobs after which the timer thread ends
+MIN_SWEEP = 64  # jobs; a shorter heap may consist of obsolete jobs only
 Job = Callable[[], None]
 
 
@@ -32,22 +33,34 @@ class DelayedJobs:
         self._name = name
         self._changed = threading.Condition()
         self._due: list[tuple[float, int, Job, Callable[[], bool]]] = []  # heap by time
+        self._sweep_size = MIN_SWEEP  # length of the heap at which obsolete jobs are removed
         self._numbers = itertools.count()  # tie-breaker: jobs are not comparable
         self._is_waiting = False
         self._is_running = False  # the thread runs a job
         self._is_closed = False
 
     def add(self, job: Job, seconds: float, is_obsolete: Callable[[], bool] = lambda: False) -> bool:
-        """Run ``job`` after ``seconds`` unless it is obsolete; return False, and never run it, after ``close``."""
+        """Run ``job`` after ``seconds`` unless it is obsolete.
+
+        Return False, and never run it, after ``close`` or if the timer's thread cannot be started.
+        """
         with self._changed:
             if self._is_closed:
                 return False
+            if not self._is_waiting:
+                try:
+                    threading.Thread(target=self._wait, name=self._name, daemon=True).start()
+                except RuntimeError as error:  # no thread can start now; the next job may succeed
+                    LOG.warning("Cannot start the thread for %s: %s", self._name, error)
+                    return False
+                self._is_waiting = True
+            if len(self._due) >= self._sweep_size:
+                self._due = [waiting for waiting in self._due if not waiting[3]()]
+                heapq.heapify(self._due)
+                self._sweep_size = max(MIN_SWEEP, 2 * len(self._due))
             entry = (time.monotonic() + seconds, next(self._numbers), job, is_obsolete)
             heapq.heappush(self._due, entry)
-            if not self._is_waiting:
-                self._is_waiting = True
-                threading.Thread(target=self._wait, name=self._name, daemon=True).start()
-            elif self._due[0] is entry:
+            if self._due[0] is entry:
                 self._changed.notify()
         return True
 

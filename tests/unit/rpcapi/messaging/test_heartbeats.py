@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Heartbeats go to callers of long calls until these end, and a short call starts no thread."""
 
+import gc
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rpcapi.messaging import heartbeats
 from rpcapi.messaging.heartbeats import Heartbeats
+from rpcapi.messaging.postponement import MIN_SWEEP
 from tests.unit.rpcapi.waiting_calls import wait_until
 
 
@@ -52,7 +54,7 @@ def test_short_calls_share_one_thread_and_get_no_heartbeats(started: list[str]) 
             pass
     assert started == ["first heartbeats"]
     assert not any(call.beats for call in calls)
-    wait_until(lambda: not sender._due)  # the first one would have been due
+    wait_until(lambda: not sender._timer._due)  # the first one would have been due
     with sender.to_caller_of(calls[0]):
         pass
     assert started == ["first heartbeats"]
@@ -62,10 +64,10 @@ def test_thread_ends_where_there_is_no_call_for_a_while_and_begins_again(started
     sender, call = Heartbeats(linger_s=0.01), Incoming()
     with sender.to_caller_of(Incoming()):
         pass
-    wait_until(lambda: not sender._is_waiting)
+    wait_until(lambda: not sender._timer._is_waiting)
     with sender.to_caller_of(call):
         wait_until(lambda: call.beats == 1)
-    wait_until(lambda: not sender._is_waiting)
+    wait_until(lambda: not sender._timer._is_waiting)
     assert started == ["first heartbeats", "first heartbeats", "heartbeats"]
 
 
@@ -106,19 +108,39 @@ def test_heartbeat_that_cannot_be_sent_ends_them_and_not_the_call() -> None:
     assert call.beats == 1
 
 
-def test_call_for_which_no_thread_can_be_started_does_not_stop_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    sender, unlucky, call = Heartbeats(), Incoming(), Incoming()
-    begin = heartbeats._MonitoredCall.begin_heartbeats
+@pytest.mark.parametrize("name", ["first heartbeats", "heartbeats"])
+def test_call_for_which_no_thread_can_be_started_does_not_stop_the_next(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    sender, unlucky, call, failed = Heartbeats(), Incoming(), Incoming(), threading.Event()
+    start = threading.Thread.start
 
-    def fail_once(monitored: heartbeats._MonitoredCall) -> None:
-        if monitored._incoming is unlucky:
+    def fail_once(thread: threading.Thread) -> None:
+        if thread.name == name and not failed.is_set():
+            failed.set()
             raise RuntimeError("can't start new thread")
-        begin(monitored)
+        start(thread)
 
-    monkeypatch.setattr(heartbeats._MonitoredCall, "begin_heartbeats", fail_once)
-    with sender.to_caller_of(unlucky), sender.to_caller_of(call):
-        wait_until(lambda: call.beats > 0)
+    monkeypatch.setattr(threading.Thread, "start", fail_once)
+    with sender.to_caller_of(unlucky):
+        assert failed.wait(20)
+        with sender.to_caller_of(call):
+            wait_until(lambda: call.beats > 0)
     assert unlucky.beats == 0
+
+
+def test_calls_that_ended_occupy_no_memory_until_their_first_heartbeat_would_be_due() -> None:
+    sender, messages = Heartbeats(), weakref.WeakSet[Incoming]()
+    with sender.to_caller_of(Incoming(86400)):
+        for _ in range(20 * MIN_SWEEP):
+            ended = Incoming(86400)
+            messages.add(ended)
+            with sender.to_caller_of(ended):
+                pass
+        del ended
+        gc.collect()
+        assert not messages
+        assert len(sender._timer._due) <= MIN_SWEEP
 
 
 def test_call_ends_without_the_thread_that_could_not_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,5 +163,5 @@ def test_error_of_a_call_ends_its_heartbeats() -> None:
     sender, call = Heartbeats(), Incoming()
     with pytest.raises(KeyError), sender.to_caller_of(call):
         raise KeyError
-    wait_until(lambda: not sender._due)
+    wait_until(lambda: not sender._timer._due)
     assert call.beats == 0

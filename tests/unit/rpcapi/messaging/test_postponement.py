@@ -17,7 +17,7 @@ from rpcapi.endpoint import expose
 from rpcapi.messaging import arrivals, bus
 from rpcapi.messaging.arrivals import Arrival, ArrivalServer
 from rpcapi.messaging.dispatch import StrictDispatcher
-from rpcapi.messaging.postponement import CallPostponed, DelayedJobs
+from rpcapi.messaging.postponement import MIN_SWEEP, CallPostponed, DelayedJobs
 from rpcapi.serializer import GanttSerializer
 
 FAR = 3600.0
@@ -37,6 +37,29 @@ def test_failing_job_does_not_stop_the_others() -> None:
     jobs.add(lambda: 1 // 0, 0.0)
     jobs.add(done.set, 0.01)
     assert done.wait(30)
+
+
+def test_job_for_which_no_thread_can_be_started_is_refused_and_the_next_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs, ran, done, start = DelayedJobs(), list[str](), threading.Event(), threading.Thread.start
+
+    def fail_once(_thread: threading.Thread) -> None:
+        monkeypatch.setattr(threading.Thread, "start", start)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail_once)
+    assert not jobs.add(lambda: ran.append("refused"), 0.0)
+    assert jobs.add(done.set, 0.01)
+    assert done.wait(30)
+    assert ran == []
+
+
+def test_obsolete_jobs_are_removed_before_the_first_one_is_due() -> None:
+    jobs, ran = DelayedJobs(), list[int]()
+    for number in range(3 * MIN_SWEEP):
+        jobs.add(lambda number=number: ran.append(number), FAR, lambda number=number: number % 64 > 0)  # type: ignore[misc]
+    assert len(jobs._due) <= MIN_SWEEP + 3
+    jobs.close()
+    assert [number for number in ran if number % 64 == 0] == [0, 64, 128]
 
 
 def test_close_runs_what_waits_and_accepts_no_more() -> None:
