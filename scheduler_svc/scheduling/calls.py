@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selection call and its outcome."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
@@ -36,6 +36,15 @@ class ServedCall:
     position: int
     partition: str
     group_hosts: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCall:
+    """Error of a call without claims; counts of hosts by reason that its last try's ranking and the store rejected."""
+
+    error: errors.NoValidHost
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    lost: Mapping[str, int] = field(default_factory=dict)
 
 
 CallOrError = SelectionCall | errors.GanttError

@@ -15,7 +15,7 @@ from scheduler_svc.core.drivers.driver import MAX_CANDIDATES_LARGE
 from scheduler_svc.core.filters import partition as partition_filter
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling import refusals
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
@@ -69,17 +69,22 @@ class PartitionProspects:
         """Return the first ranking to use in a partition, or None if not ranked yet."""
         return self._snapshots.get(partition) if self.common_snapshot.ranking.candidates else self.common_snapshot
 
-    def refusal(self, refused: Mapping[str, errors.NoValidHost]) -> errors.NoValidHost:
+    def refusal(self, refused: Mapping[str, RefusedCall]) -> errors.NoValidHost:
+        """Return the refusal of all partitions. It counts each host once, whichever ranking rejected it."""
         ranking = self.common_snapshot.ranking
         if not ranking.candidates:
             return refusals.no_valid_host(ranking.reasons)
-        counts = [error.reasons for error in refused.values()]
-        counts += [
-            snapshot.ranking.reasons for name, snapshot in self._rejected_snapshots.items() if name not in refused
-        ]
-        # The common ranking alone counts the hosts of unavailable partitions; a refusal of the first try repeats them.
-        unavailable = {reason: ranking.reasons.get(reason, 0) for reason in _UNAVAILABLE}
-        return refusals.no_valid_host(+Counter({**sum(map(Counter, counts), Counter()), **unavailable}))
+        if any(refusal.rejected is ranking.reasons for refusal in refused.values()):
+            # A partition decided by the common ranking, whose reasons are those of all partitions.
+            counts = [ranking.reasons]
+        else:
+            rejected = {name: snapshot.ranking.reasons for name, snapshot in self._rejected_snapshots.items()}
+            rejected |= {name: refusal.rejected for name, refusal in refused.items()}
+            # The common ranking alone counts the hosts of unavailable partitions.
+            unavailable = {reason: ranking.reasons.get(reason, 0) for reason in _UNAVAILABLE}
+            counts = [*rejected.values(), unavailable]
+        counts += [refusal.lost for refusal in refused.values()]
+        return refusals.no_valid_host(+sum(map(Counter, counts), Counter()))
 
     def _search(self) -> Iterator[str]:
         candidates, homes = self.common_snapshot.ranking.candidates, self.common_snapshot.homes
@@ -160,8 +165,8 @@ class PartitionRouter:
         if known_in is None:
             return self._select(policy, call, prospects, unavailable)
         outcome = self._schedule(policy, call, GroupHome(known_in, ""), prospects=prospects)
-        if isinstance(outcome, errors.NoValidHost):
-            raise outcome
+        if isinstance(outcome, RefusedCall):
+            raise outcome.error
         return outcome
 
     def select_batch(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
@@ -188,11 +193,11 @@ class PartitionRouter:
         epochs = {partition.name: partition.replica.log_position.epoch for partition in self._partitions}
         proposed = self._propose(prospects, unavailable)
         home = GroupHome(self._agree(call, proposed), "") if group is None else self._homes.agree(group, proposed)
-        refused: dict[str, errors.NoValidHost] = {}
+        refused: dict[str, RefusedCall] = {}
         while home.partition not in refused:
             if group is None and home.partition in unavailable:
                 self._check_over(call, home.partition)
-                refused[home.partition] = refusals.no_valid_host({})
+                refused[home.partition] = RefusedCall(refusals.no_valid_host({}))
             else:
                 epoch = None if group is None else epochs[home.partition]
                 outcome = self._schedule(policy, call, home, prospects=prospects, group_epoch=epoch)
@@ -200,7 +205,7 @@ class PartitionRouter:
                     return outcome
                 refused[home.partition] = outcome
                 if group is not None and not self._homes.leave(group, home):
-                    raise self._refusal_at_home(home.partition, outcome)
+                    raise self._refusal_at_home(home.partition, outcome.error)
             next_partition = prospects.best(excluded=refused)
             if next_partition is None:
                 break
@@ -224,7 +229,7 @@ class PartitionRouter:
         *,
         prospects: PartitionProspects,
         group_epoch: int | None = None,
-    ) -> ServedCall | errors.NoValidHost:
+    ) -> ServedCall | RefusedCall:
         partition = home.partition
         request = call.request.with_decision(
             partition=partition, group_generation=home.generation, group_epoch=group_epoch

@@ -15,7 +15,7 @@ from scheduler_svc.core.drivers.driver import LARGE_REQUEST
 from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.batch import BatchRanker
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decision_round import DecisionRound
 from scheduler_svc.scheduling.decisions import record_refusal
 from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
@@ -73,8 +73,8 @@ class PartitionScheduler:
         ClaimConflict if a different attempt is live, DeadlinePassed, NotReady and StoreUnavailable.
         """
         outcome = self.schedule(policy, call, self._batch_ranker.rank_in_window(policy, call))
-        if isinstance(outcome, errors.NoValidHost):
-            raise outcome
+        if isinstance(outcome, RefusedCall):
+            raise outcome.error
         return outcome
 
     def select_batch(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
@@ -89,13 +89,13 @@ class PartitionScheduler:
 
     def schedule(
         self, policy: SchedulingPolicy, call: SelectionCall, snapshot: RankingSnapshot | None = None
-    ) -> ServedCall | errors.NoValidHost:
-        """Select like ``select``, but return NoValidHost unless claims of the call may remain."""
+    ) -> ServedCall | RefusedCall:
+        """Select like ``select``, but return a refusal unless claims of the call may remain."""
         pending = self._pending(policy, call, snapshot)
         self._schedule([pending], self._decide_beside_others)
         outcome = self._conclude(pending)
         if isinstance(outcome, errors.NoValidHost) and not pending.may_hold_claims:
-            return outcome
+            return RefusedCall(outcome, pending.rejected, pending.lost)
         if isinstance(outcome, errors.GanttError):
             raise outcome
         return outcome

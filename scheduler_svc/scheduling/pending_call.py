@@ -43,6 +43,9 @@ class PendingCall:
         self._partition = partition
         self._max_tries = max_tries
         self.may_hold_claims = True  # whether the partition may have claims of an equal earlier call
+        # Hosts by reason in the last current try: those rejected by its ranking, and those that the store refused.
+        self.rejected: Mapping[str, int] = {}
+        self.lost: Mapping[str, int] = {}
         self._refusal: errors.GanttError = errors.NotReady(
             what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
         )
@@ -95,9 +98,9 @@ class PendingCall:
         verdicts = refusals.last_verdicts(decided.batch.intents, answer.prepared)
         self.lost_candidates = refusals.merge_lost_candidates(self.lost_candidates, verdicts)
         if answer.current:
-            reasons = {**ranking.reasons, **refusals.count_lost_candidates(verdicts)}
+            self.rejected, self.lost = ranking.reasons, refusals.count_lost_candidates(verdicts)
             self.may_hold_claims = any(result.answer is Answer.PREPARED for result in answer.prepared)
-            self._refusal = refusals.no_valid_host(reasons)
+            self._refusal = refusals.no_valid_host({**self.rejected, **self.lost})
         self.snapshot = None
         self.retry += 1
         is_last = self.retry == self._max_tries or (answer.current and not ranking.candidates)

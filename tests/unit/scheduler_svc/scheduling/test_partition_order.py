@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
-from rpcapi.resources.transient import PARTITION_JUST_AWAY
+from rpcapi.resources.transient import CLAIMED_MEANWHILE, PARTITION_JUST_AWAY
 from scheduler_svc.scheduling.calls import SelectionCall
 from tests.support.scheduler.deployments import DeploymentWorker, PartitionedDeployment
 from tests.support.scheduler.hosts import node, request
@@ -88,19 +88,42 @@ def fill(worker, first, hosts):
     select(worker, call(len(hosts), first, scheduling_request=request({"VCPU": 2}, force_hosts=tuple(hosts))))
 
 
-def test_refusal_counts_hosts_of_an_unavailable_partition_once():
-    # Given a call of a single try, whose ranking covers all partitions, the one that has just become unavailable too
+# A call of a single try is refused by the common ranking, which covers all partitions.
+@pytest.mark.parametrize("tries", [1, 3])
+@pytest.mark.parametrize("other", ["rejected", "unavailable"])
+def test_refusal_counts_hosts_of_another_partition_once(tries, other):
+    size = {"rejected": 1, "unavailable": 4}[other]
     deployment = PartitionedDeployment(
-        a={"a1": node({"VCPU": 2}), "a2": node({"VCPU": 1})}, b={"b1": node(), "b2": node()}
+        a={"a1": node({"VCPU": 2}), "a2": node({"VCPU": 1})},
+        b={"b1": node({"VCPU": size}), "b2": node({"VCPU": size})},
     )
-    slow = DeploymentWorker(deployment.stores, lambda: deployment.now, max_tries=1)
+    slow = DeploymentWorker(deployment.stores, lambda: deployment.now, max_tries=tries)
     fill(deployment.worker, 10, ["a1"])
-    deployment.stores["b"].away = True
-    slow.partitions.find("b").presence.record_failure()
-    # When the only available partition refuses
+    if other == "unavailable":
+        deployment.stores["b"].away = True
+        slow.partitions.find("b").presence.record_failure()
+    # When the only suitable partition refuses
     with pytest.raises(errors.NoValidHost) as caught:
         select(slow, call(scheduling_request=request({"VCPU": 2})))
-    assert caught.value.reasons == {"not enough VCPU": 1, "claimed by others meanwhile": 1, PARTITION_JUST_AWAY: 2}
+    claimed = {CLAIMED_MEANWHILE: 1} if tries == 1 else {}
+    in_b = {"rejected": {}, "unavailable": {PARTITION_JUST_AWAY: 2}}[other]
+    too_small = {1: 1, 3: 2}[tries] + {"rejected": 2, "unavailable": 0}[other]
+    assert caught.value.reasons == {"not enough VCPU": too_small, **claimed, **in_b}
+
+
+def test_refusals_of_two_partitions_by_the_common_ranking_count_its_rejected_hosts_once():
+    # Given so many candidates of each partition that neither is ranked alone
+    nodes = {
+        name: {f"{name}{number:02}": node({"VCPU": 2}) for number in range(20)} | {f"{name}s": node({"VCPU": 1})}
+        for name in "ab"
+    }
+    deployment = PartitionedDeployment(**nodes)
+    slow = DeploymentWorker(deployment.stores, lambda: deployment.now, max_tries=1)
+    for first, name in ((100, "a"), (200, "b")):
+        fill(deployment.worker, first, [host for host in nodes[name] if host != f"{name}s"])
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(slow, call(scheduling_request=request({"VCPU": 2})))
+    assert caught.value.reasons["not enough VCPU"] == 2
 
 
 def test_refusal_counts_hosts_without_an_audit():
