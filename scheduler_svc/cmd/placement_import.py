@@ -132,8 +132,8 @@ def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callab
         return functools.partial(export, StoreReader(store), database, report, dry_run=arguments.dry_run)
     source = open_source(arguments.source, report.progress)
     target = StoreReader(store, overwrite=arguments.overwrite)
-    taken_names = target.reported_names() if arguments.dry_run else None
-    writer = StoreWriter(store, overwrite=arguments.overwrite, taken_names=taken_names)
+    taken_names = target.reported_names() if arguments.dry_run else ()
+    writer = StoreWriter(store, overwrite=arguments.overwrite, dry_run=arguments.dry_run, taken_names=taken_names)
     switchover = Switchover(source.read, target.read, writer, report, beside_clients=arguments.beside_clients)
     if arguments.verify:
         return switchover.verify

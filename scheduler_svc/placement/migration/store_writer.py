@@ -36,16 +36,18 @@ _INVALID = (errors.InvalidRequest, errors.InvalidName)
 class StoreWriter(Writer):
     """Writer to a partition with import verbs, which replace only imported records unless ``overwrite``.
 
-    A dry run gets ``taken_names``, the names of agents' providers: it writes nothing, and refuses only records that the
-    store refuses whatever it contains.
+    A dry run writes nothing. It refuses only records whose names are in ``taken_names``, the names of agents'
+    providers, or that the store refuses whatever it contains.
     """
 
-    def __init__(self, store: Store, *, overwrite: bool = False, taken_names: Collection[str] | None = None) -> None:
+    def __init__(
+        self, store: Store, *, overwrite: bool = False, dry_run: bool = False, taken_names: Collection[str] = ()
+    ) -> None:
         self._store = store
         self._overwrite = overwrite
-        self._taken_names = taken_names or ()
-        self._is_dry_run = taken_names is not None
-        self.threads = 1 if self._is_dry_run else 2  # one thread prepares a batch while the store writes the other's
+        self._is_dry_run = dry_run
+        self._taken_names = taken_names
+        self.threads = 1 if dry_run else 2  # one thread prepares a batch while the store writes the other's
 
     def put_name(self, kind: CustomNameKind, name: str, changed_ms: int) -> None:
         if not self._is_dry_run:

@@ -55,7 +55,7 @@ def make(partition: Any, database: PlacementFile) -> Callable[..., tuple[Switcho
         *unread: list[str], then: Callable[[int], None] = lambda number: None, is_rehearsal: bool = False
     ) -> tuple[Switchover, PartialReader]:
         reader = PartialReader(database, list(unread), then)
-        writer = StoreWriter(partition.store, taken_names=() if is_rehearsal else None)
+        writer = StoreWriter(partition.store, dry_run=is_rehearsal)
         return Switchover(reader.read, StoreReader(partition.store).read, writer, Report()), reader
 
     return make
