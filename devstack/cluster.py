@@ -42,7 +42,7 @@ class DevstackCluster:
         else:
             self.bus = RedisServer(
                 self.layout.bus,
-                users=redis_bus_users.BUS_USERS,
+                users=redis_bus_users.SERVICE_BUS_USERS,
                 settings=redis_bus_users.BUS_SETTINGS,
                 name="the bus's redis-server",
             )

@@ -63,6 +63,6 @@ def _selector(commands: Iterable[str], *keys: str) -> AclSelector:
     return AclSelector(tuple(f"{names.PREFIX}:{key}" for key in keys), tuple(commands))
 
 
-BUS_USERS = tuple(bus_user(user) for user in broker_users._SERVICE_USERS_BY_NAME.values())
+SERVICE_BUS_USERS = tuple(map(bus_user, broker_users.SERVICE_USERS))
 # Lines of configuration. Redis closes connections that send a larger value.
 BUS_SETTINGS = (f"proto-max-bulk-len {MAX_MESSAGE_BYTES}",)

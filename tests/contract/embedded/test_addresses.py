@@ -8,7 +8,7 @@ from oslo_messaging.rpc import client as rpc_client
 from oslo_messaging.server import ServerListenError
 
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_bus_users import BUS_USERS
+from devstack.servers.redis_bus_users import SERVICE_BUS_USERS
 from rpcapi import conf as rpc_conf
 from rpcapi import context
 from rpcapi.clients.conductor import ConductorAPI
@@ -22,7 +22,7 @@ MakeRedis = Callable[..., RedisServer]
 def test_wrong_password_is_reported_at_once_and_not_shown(
     make_peers: Callable[..., Peers], make_redis: MakeRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    redis = make_redis(users=BUS_USERS)
+    redis = make_redis(users=SERVICE_BUS_USERS)
     peers = make_peers(redis, "conductor")
     peers.url = peers.url.replace(redis.passwords.of("conductor"), "guessed-password")
     with pytest.raises(rpc_client.ClientSendError, match="rejected the command") as caught:

@@ -10,7 +10,7 @@ import oslo_messaging
 import pytest
 
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_bus_users import BUS_USERS
+from devstack.servers.redis_bus_users import SERVICE_BUS_USERS
 from rpcapi import context, errors
 from rpcapi.endpoint import expose
 from rpcapi.messaging.drivers import names, wire
@@ -75,7 +75,7 @@ class Cluster:
 
 @pytest.fixture
 def cluster(make_peers: MakePeers, make_redis: Callable[..., RedisServer]) -> Cluster:
-    return Cluster(make_peers, make_redis(users=BUS_USERS))
+    return Cluster(make_peers, make_redis(users=SERVICE_BUS_USERS))
 
 
 @pytest.mark.parametrize(

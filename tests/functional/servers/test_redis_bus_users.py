@@ -6,21 +6,21 @@ from typing import Any
 import pytest
 import redis
 
-from devstack.servers.redis_bus_users import BUS_SETTINGS, BUS_USERS
+from devstack.servers.redis_bus_users import BUS_SETTINGS, SERVICE_BUS_USERS
 from rpcapi.access import broker_users
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging.drivers import names
 from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import LUA
 
-USERS = list(broker_users._SERVICE_USERS_BY_NAME)
+USERS = {user.name: user for user in broker_users.SERVICE_USERS}
 SERVED = {"scheduler": "scheduler", "claims.cell1": "scheduler", "conductor": "conductor", "compute": "compute"}
 RANDOM = "0f" * 16
 
 
 @pytest.fixture
 def server(make_redis, redis_flavour):
-    return make_redis(binary=redis_flavour, users=BUS_USERS, settings=BUS_SETTINGS)
+    return make_redis(binary=redis_flavour, users=SERVICE_BUS_USERS, settings=BUS_SETTINGS)
 
 
 def test_server_accepts_no_larger_message_than_its_readers(server: Any) -> None:
@@ -71,7 +71,7 @@ def test_user_appends_to_its_own_lists_of_the_services_that_it_calls(server, use
     with redis.Redis.from_url(server.url(user)) as client:
         for sender in broker_users.BUS_USERS:
             for topic, service_user in SERVED.items():
-                own = sender == user and topic.partition(".")[0] in broker_users._SERVICE_USERS_BY_NAME[user].calls
+                own = sender == user and topic.partition(".")[0] in USERS[user].calls
                 # A server returns requests that it has not begun.
                 requeues = user == service_user and sender in broker_users.callers_of(topic)
                 for queue in queues(sender, topic):
@@ -128,7 +128,7 @@ def test_user_registers_only_servers_of_its_own_services(server, user):
     with redis.Redis.from_url(server.url(user)) as client:
         for topic, service_user in SERVED.items():
             serves = user == service_user
-            calls = topic.partition(".")[0] in broker_users._SERVICE_USERS_BY_NAME[user].calls
+            calls = topic.partition(".")[0] in USERS[user].calls
             process = names.server_process(exchange(topic), topic, "h1")
             fanout = names.fanout_members(exchange(topic), topic)
             assert refused(client, "SET", process, "x") is not serves

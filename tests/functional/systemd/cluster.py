@@ -4,7 +4,7 @@
 import json
 
 from devstack.deploy.users.redis_users import CONDUCTOR, PLACEMENT, SCHEDULER, RedisUser
-from devstack.servers.redis_bus_users import BUS_USERS
+from devstack.servers.redis_bus_users import SERVICE_BUS_USERS
 from tests.functional.systemd.machine import Machine
 
 # The machine is temporary and has no network: its passwords protect nothing.
@@ -65,7 +65,7 @@ def start_cluster(machine: Machine) -> None:
         "every unit logging that a server is away",
     )
     assert {machine.property(unit, "ActiveState") for unit in UNITS} == {"activating"}
-    start_redis(machine, "bus", "no", *BUS_USERS)
+    start_redis(machine, "bus", "no", *SERVICE_BUS_USERS)
     start_redis(machine, "store", "yes", SCHEDULER, PLACEMENT, CONDUCTOR)
     machine.start("gantt.target", *UNITS)
 
