@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of a cluster's processes, servers, connections and messages: one class per kind."""
+"""Faults of a cluster's processes, servers, connections and messages: one function per kind."""

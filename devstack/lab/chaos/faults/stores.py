@@ -71,7 +71,8 @@ def restore_backup(fault: Fault, partition: str, group: SentinelGroup) -> Steps:
     age = fault.chance.uniform(0.5, 4.0)
     time.sleep(age)
     for server in (primary, replica):
-        server.kill()
+        server.kill()  # before any data is deleted: sentinels could promote a running replica
+    for server in (primary, replica):
         shutil.rmtree(server.folder / "data")
         server.replica_of = None
     backup.rename(primary.folder / "data")
