@@ -16,7 +16,7 @@ _MAJOR, _MINOR = convert_version_to_tuple(PRESENT)
 NEXT = f"{_MAJOR}.{_MINOR + 1}"
 
 
-class RequestSpec(objects.RequestSpec):
+class RequestSpec(objects.RequestSpec, registers=False):
     """RequestSpec of the next release, with a priority."""
 
     VERSION = NEXT
