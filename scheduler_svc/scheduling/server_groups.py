@@ -21,6 +21,7 @@ from scheduler_svc.scheduling.pins import rank_by_key
 from scheduler_svc.store import paging, validation
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import SERVER_GROUP
+from scheduler_svc.store.validation import MAX_PAGE
 
 LOG = log.getLogger(__name__)
 
@@ -94,10 +95,11 @@ class ServerGroups:
     def page(self, project: str | None, marker: str | None, limit: int) -> tuple[list[objects.ServerGroup], str | None]:
         """Return a page of the groups of ``project`` (None: all), sorted by id, and the next marker."""
         validation.check_page(limit, marker)
+        page_size = min(limit + 1, MAX_PAGE) if project is None else MAX_PAGE
         groups = [
             _as_object(name, document)
             for partition in self._partitions
-            for name, document in islice(_documents(partition, marker, project), limit + 1)
+            for name, document in islice(_documents(partition, marker, project, page_size), limit + 1)
         ]
         groups.sort(key=lambda group: group.id)
         return groups[:limit], groups[limit - 1].id if len(groups) > limit else None
@@ -213,11 +215,11 @@ def _check_complete(partition: OpenPartition) -> None:
 
 
 def _documents(
-    partition: OpenPartition, marker: str | None = None, project: str | None = None
+    partition: OpenPartition, marker: str | None = None, project: str | None = None, page_size: int = MAX_PAGE
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (id, document) of the groups of ``project`` (None: all) after ``marker``, sorted by id."""
     with _answering(partition) as store:
-        rows = paging.entries(lambda following: store.list_state(SERVER_GROUP, following), marker)
+        rows = paging.entries(lambda following: store.list_state(SERVER_GROUP, following, page_size), marker)
         yield from ((name, document) for name, _, document in rows if project in (None, document["project"]))
 
 

@@ -2,6 +2,7 @@
 """Server groups are made once: requests complete themselves from them, and none changes them."""
 
 import uuid
+from functools import partial
 from typing import Any
 
 import pytest
@@ -167,21 +168,25 @@ def test_groups_of_all_partitions_are_paged_by_id(cells: Cells) -> None:
     assert pages == [IDS[0:6:2], IDS[6::2]]
 
 
-def test_page_reads_no_more_groups_than_it_needs(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads: list[str | None] = []
+@pytest.mark.parametrize(("project", "count"), [(None, 2), (OWNER, 4)])
+def test_page_reads_no_more_groups_than_it_needs(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, project: str | None, count: int
+) -> None:
+    counts: list[int] = []
+
+    def count_rows(read: Any, *args: Any) -> Any:
+        page, marker = read(*args)
+        counts.append(len(page))
+        return page, marker
+
     for partition in cells.partitions.values():
-        store, read = partition.store, partition.store.list_state
+        store = partition.store
         for number in IDS[:4]:
             store.put_state("server_group", number, 0, {"project": OWNER, "policy": "affinity", "max_per_host": 1})
-        # Given pages of two groups
-        monkeypatch.setattr(
-            store,
-            "list_state",
-            lambda namespace, marker, read=read: reads.append(marker) or read(namespace, marker, 2),
-        )
-    page, marker = cells.groups.page(None, None, 1)
+        monkeypatch.setattr(store, "list_state", partial(count_rows, store.list_state))
+    page, marker = cells.groups.page(project, None, 1)
     assert ([item.id for item in page], marker) == ([IDS[0]], IDS[0])
-    assert reads == [None, None]
+    assert counts == [count, count]
 
 
 def test_group_with_members_is_kept(cells: Cells) -> None:
