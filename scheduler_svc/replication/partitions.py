@@ -162,4 +162,5 @@ class OpenPartitions:
         """Wait until no replica follows its log, then close all stores."""
         for partition in self:
             partition.replica.close()
+        for partition in self:
             partition.store.close()
