@@ -26,6 +26,7 @@ class Notifier:
         return cls(address, watchdog)
 
     def starting(self, status: str, extend: float) -> None:
+        """Extend the start timeout by ``extend`` seconds."""
         self._send(f"EXTEND_TIMEOUT_USEC={int(extend * 1e6)}", f"STATUS={status}")
 
     def ready(self, status: str) -> None:

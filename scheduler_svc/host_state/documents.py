@@ -38,7 +38,10 @@ class HostStates:
         self._namespaces = namespaces
 
     def get(self, namespace: str, name: str) -> HostStateDocument:
-        """Return a document. Raises UnknownNamespace, UnknownHost; StoreUnavailable if it may be there."""
+        """Return a document.
+
+        Raises UnknownNamespace, UnknownHost, or StoreUnavailable if an unavailable store may have the document.
+        """
         self._namespaces.find(namespace)
         missing: errors.GanttError | None = None
         for partition in self._partitions.search_order(names.host_of(name)):

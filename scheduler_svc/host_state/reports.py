@@ -26,7 +26,10 @@ MAX_CELLS_TEXT = 64 * 1024  # bytes of JSON
 
 
 def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
-    """Return a report's nodes with canonical names and computed capacities. Raises the errors of any part."""
+    """Return a report's nodes with canonical names and computed capacities.
+
+    Raises InvalidStats, InvalidName, UnknownResourceClass or UnknownTrait for the whole report.
+    """
     if not isinstance(nodes, Mapping):
         raise errors.InvalidStats(what="nodes", why="must be a mapping from resource names to node states")
     if len(nodes) > MAX_NODES:

@@ -22,7 +22,10 @@ _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 
 
 def check_versions(binary: str, versions: Any) -> Versions | None:
-    """Return the versions by topic, or None. Raises InvalidRequest if one is malformed or an own topic is missing."""
+    """Return the versions by topic, or None.
+
+    Raises InvalidRequest if one is malformed, an own topic is missing, or there are more than MAX_TOPICS.
+    """
     if versions is None or versions == {}:
         return None
     is_valid = (

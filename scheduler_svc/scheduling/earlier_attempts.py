@@ -32,7 +32,10 @@ class EarlierAttempts:
         self._partitions = tuple(partitions)
 
     def locate(self, call: SelectionCall) -> str | None:
-        """Return the partition that knows the call's attempt, or None. Raises ClaimClosed while one is uncertain."""
+        """Return the partition that knows the call's attempt, or None. Live attempts take precedence.
+
+        Raises ClaimClosed while any partition may run a forgotten attempt or does not answer.
+        """
         live, ended = [], []
         for partition in self._partitions:
             try:

@@ -26,7 +26,10 @@ class PartitionPins:
         self._memory_s = memory_s
 
     def agree(self, key: str, proposed: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Return the partition pinned for ``key``, or pin ``proposed``. Raises StoreUnavailable without a witness."""
+        """Return the partition pinned for ``key``. Pin ``proposed`` if there is no pin, or one to ``instead_of``.
+
+        A pin expires ``ttl_ms`` after its last use. Raises StoreUnavailable if no authoritative witness answers.
+        """
         answers: list[tuple[OpenPartition, str]] = []
         complete = True
         # Witnesses that have been away for longer only have expired pins.

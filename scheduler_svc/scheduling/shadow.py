@@ -14,12 +14,12 @@ SHADOW = "shadow"  # outcome of decisions, and answer for each consumer
 
 
 class ShadowStore:
-    """Stand-in for a partition's store that accepts every first candidate and changes nothing.
+    """Stand-in for a partition's store that accepts every first candidate and writes only decision records.
 
     A server group's home is the partition with its members, or else the proposed one.
 
     Args:
-        record: Stores a decision record, by default in the store.
+        record: Writes a decision record, by default to the store.
         on_decided: Called with each decided batch.
     """
 
