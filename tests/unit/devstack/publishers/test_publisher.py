@@ -3,7 +3,7 @@
 
 import pytest
 
-from devstack.publishers.publisher import StatePublisher
+from devstack.publishers.publisher import GROUP, StatePublisher, register_opts
 from rpcapi import errors, objects
 
 DISK = {"DISK_GB": {"total": 100}}
@@ -120,3 +120,10 @@ def test_failed_publication_is_repeated_in_the_next_round(scheduler, publisher):
     scheduler.failing = False
     publisher.publish()
     assert len(scheduler.states) == 4
+
+
+@pytest.mark.parametrize(("name", "value"), [("interval", 0.0), ("racks", 0), ("racks", 1001), ("physnets", 65)])
+def test_option_out_of_range_is_rejected(conf, name, value):
+    register_opts(conf)
+    with pytest.raises(ValueError, match="Should be"):
+        conf.set_override(name, value, group=GROUP)

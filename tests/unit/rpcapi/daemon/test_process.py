@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forks and signals as bytes."""
+"""Forks, signals as bytes, and a flag that exactly one of several processes acquires."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from rpcapi.daemon import process
-from rpcapi.daemon.process import SignalSocket
+from rpcapi.daemon.process import ProcessOnceFlag, SignalSocket
 
 
 def exit_code(pid: int) -> int:
@@ -52,3 +52,12 @@ def test_signals_and_added_bytes_are_read_in_order() -> None:
         return 0 if read == bytes([signal.SIGHUP, 0, signal.SIGTERM]) else 1
 
     assert exit_code(process.fork(check)) == 0
+
+
+def test_one_of_many_processes_acquires_the_flag() -> None:
+    flag = ProcessOnceFlag()
+    pids = [process.fork(lambda: int(flag.acquire())) for _ in range(8)]
+    codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+
+    assert sorted(codes) == [0] * 7 + [1]
+    assert not flag.acquire()

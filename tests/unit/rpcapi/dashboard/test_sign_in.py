@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signing in with the token, and as a user of Keystone."""
+"""Signing in with the token or as a user of Keystone, and cookies of people who have signed in."""
 
 import http.server
 import json
@@ -10,11 +10,12 @@ from collections.abc import Iterator
 import pytest
 from keystoneauth1 import fixture
 from oslo_config import cfg
+from webob import Request, Response
 
 from devstack.servers.ports import LOOPBACK, free_port
 from rpcapi import errors
 from rpcapi.conf import dashboard, register_groups
-from rpcapi.dashboard.sign_in import MAX_PARALLEL, KeystoneSignIn, Person, SignInRefused, TokenSignIn
+from rpcapi.dashboard.sign_in import MAX_PARALLEL, KeystoneSignIn, LoginSessions, Person, SignInRefused, TokenSignIn
 
 TOKEN = "a" * 20
 FORM = {"username": "ada", "password": "secret", "domain": ""}
@@ -137,3 +138,82 @@ def test_sign_ins_that_wait_for_keystone_are_few(keystone: http.server.HTTPServe
     for thread in waiting:
         thread.join(10)
     assert way.check(FORM).name == "ada@Default"
+
+
+ADA = Person("ada@Default", "id-1", True)
+BOB = Person("bob@Default", "id-2", False)
+
+
+def begin(logins: LoginSessions, person: Person = ADA) -> str:
+    """Return the header Set-Cookie of a person who signs in."""
+    response = Response()
+    logins.begin(response, Request.blank("/"), person)
+    (cookie,) = response.headers.getall("Set-Cookie")
+    return cookie
+
+
+def request(cookie: str) -> Request:
+    return Request.blank("/", headers={"Cookie": cookie.partition(";")[0]})
+
+
+def test_cookie_says_who_it_is() -> None:
+    logins = LoginSessions(60, is_secure=False)
+
+    assert logins.find(request(begin(logins))).person == ADA
+    assert logins.find(request(begin(logins, BOB))).person == BOB
+    assert logins.find(Request.blank("/")) is None
+
+
+def test_secure_cookie_is_for_tls_and_this_host_only() -> None:
+    cookie = begin(LoginSessions(60, is_secure=True))
+
+    assert cookie.startswith("__Host-gantt_dashboard=")
+    assert {"secure", "HttpOnly", "SameSite=lax", "Path=/"} <= set(cookie.split("; "))
+    assert "Domain" not in cookie
+
+
+def test_cookie_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    logins = LoginSessions(60, is_secure=False)
+    cookie = begin(logins)
+    now = time.time()
+
+    monkeypatch.setattr(time, "time", lambda: now + 61)
+
+    assert logins.find(request(cookie)) is None
+
+
+@pytest.mark.parametrize("change", [lambda text: text[:-4] + "AAAA", lambda text: "x", lambda text: text.swapcase()])
+def test_altered_cookie_is_none(change) -> None:
+    logins = LoginSessions(60, is_secure=False)
+    name, _, value = begin(logins).partition(";")[0].partition("=")
+
+    assert logins.find(request(f"{name}={change(value)}")) is None
+
+
+def test_cookie_of_another_start_is_none() -> None:
+    assert LoginSessions(60, is_secure=False).find(request(begin(LoginSessions(60, is_secure=False)))) is None
+
+
+def form(token: str) -> Request:
+    return Request.blank("/", POST={"csrf_token": token})
+
+
+def test_form_belongs_to_one_session() -> None:
+    logins = LoginSessions(60, is_secure=False)
+    first, second = (logins.find(request(begin(logins))) for _ in range(2))
+
+    assert first.has_csrf_token(form(first.csrf_token))
+    assert not second.has_csrf_token(form(first.csrf_token))
+    assert not first.has_csrf_token(form(""))
+    assert not first.has_csrf_token(Request.blank("/", POST={}))
+    assert not first.has_csrf_token(form("\u00e9"))
+
+
+def test_copy_of_an_ended_session_is_none() -> None:
+    logins = LoginSessions(60, is_secure=False)
+    other, ended = request(begin(logins)), request(begin(logins))
+
+    logins.end(Response(), ended, logins.find(ended))
+
+    assert logins.find(ended) is None
+    assert logins.find(other).person == ADA

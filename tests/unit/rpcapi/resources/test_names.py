@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource names: a string, or Nova's (host, node) pair."""
+"""Resource names: a string, or Nova's (host, node) pair; patterns of service hosts."""
 
 import pytest
 
 from rpcapi import errors
 from rpcapi.resources import names
+from rpcapi.resources.names import expand_pattern
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,22 @@ def test_pattern_matches_the_resource_or_every_node_of_the_host(name, pattern, e
 @pytest.mark.parametrize(("name", "expected"), [("H1", "h1"), ("H1/Node", "h1/Node"), ("h1/n", "h1/n")])
 def test_case_of_the_service_host_alone_is_folded(name, expected):
     assert names.fold(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("alpha", ["alpha"]),
+        ("node[8-10]", ["node8", "node9", "node10"]),
+        ("node[08-10]", ["node08", "node09", "node10"]),
+        ("r[1-2]n[0-1].site", ["r1n0.site", "r1n1.site", "r2n0.site", "r2n1.site"]),
+    ],
+)
+def test_patterns_expand_to_ranges(pattern: str, names: list[str]) -> None:
+    assert expand_pattern(pattern) == names
+
+
+@pytest.mark.parametrize("pattern", ["a[3-2]", "a[0-100000]"])
+def test_empty_and_huge_ranges_are_refused(pattern: str) -> None:
+    with pytest.raises(errors.BadConfiguration, match="empty or too long"):
+        expand_pattern(pattern)

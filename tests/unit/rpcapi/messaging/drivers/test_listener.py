@@ -10,7 +10,7 @@ from oslo_messaging import Target
 
 from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.errors import ClaimedElsewhere, MessageExpired
-from rpcapi.messaging.drivers.listener import BusListener, Delivery
+from rpcapi.messaging.drivers.listener import BusListener, Delivery, RecentIds
 from rpcapi.messaging.drivers.names import ListenTarget
 
 TARGET = ListenTarget.of(Target(topic="compute", server="h1"), "gantt")
@@ -149,3 +149,8 @@ def test_requests_that_never_began_are_requeued_at_the_end(bench: Any, down: boo
     bench.listener.cleanup()
     assert sorted(bench.outbox.requeued) == requeued
     assert bench.listener.unacknowledged_tags() == []
+
+
+def test_key_is_new_until_it_is_remembered() -> None:
+    recent_ids = RecentIds(max_keys=2)
+    assert [recent_ids.add_if_new(key) for key in ("a", "a", "b", "c", "a")] == [True, False, True, True, True]

@@ -2,6 +2,7 @@
 """The answer of a query for candidates is written within its time, or not at all."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import orjson
@@ -10,7 +11,7 @@ import pytest
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import AllocationCandidate, TreeRequest
 from scheduler_svc.core.provider_uuids import uuids_of
-from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
+from scheduler_svc.placement.http.candidate_documents import CandidateDocuments, RootTexts
 from scheduler_svc.placement.model.candidates.contents import Legend, ProviderContents
 from scheduler_svc.placement.model.candidates.deadline import STEPS_BETWEEN_CHECKS, Deadline
 from scheduler_svc.placement.model.candidates.request import CandidateList
@@ -81,3 +82,53 @@ def test_limited_answer_has_the_candidates_that_could_be_written():
 def test_limited_answer_without_a_candidate_or_with_half_a_summary_is_503(readings):
     with pytest.raises(Problem):
         to_json(answer(False), late_after(readings), is_limited=True)
+
+
+def roots_of(ids, used):
+    """Return roots with 4 VCPU each, in rows of their order."""
+    numbers = np.array([[4] * len(ids), used])
+    return ProviderContents(np.arange(len(ids)), ids, [None] * len(ids), ids, numbers, Legend(("VCPU",), ()))
+
+
+def summaries(texts):
+    return [next(iter(orjson.loads(b"{%b}" % text).values())) for text in texts]
+
+
+def test_only_changed_roots_are_written_again():
+    texts = RootTexts()
+    before_uuids, before = texts.of(roots_of(["a", "b", "c"], [1, 1, 1]))
+    after_uuids, after = texts.of(roots_of(["a", "d", "c"], [1, 1, 2]))
+    assert after[0] is before[0]
+    assert after_uuids[0] is before_uuids[0]
+    assert after_uuids[1] != before_uuids[1]
+    assert after[1].startswith(b'"%b"' % after_uuids[1].encode())
+    assert [entry["resources"]["VCPU"]["used"] for entry in summaries(after)] == [1, 1, 2]
+
+
+def test_some_roots_are_written_as_among_all():
+    texts = RootTexts()
+    roots = roots_of(["a", "b", "c"], [1, 2, 3])
+    uuids, every = texts.of(roots)
+    some = roots.at(np.array([2, 0]))
+    assert texts.of(some) == ([uuids[2], uuids[0]], [every[2], every[0]])
+    assert RootTexts().of(some) == texts.of(some)
+
+
+def test_the_same_numbers_may_come_to_mean_something_else():
+    texts = RootTexts()
+    roots = roots_of(["a"], [1])
+    texts.of(roots)
+    _, (text,) = texts.of(replace(roots, legend=Legend(("MEMORY_MB",), ())))
+    assert b"VCPU" not in text
+
+
+def test_no_roots_have_no_texts():
+    assert RootTexts().of(roots_of([], [])) == ([], [])
+
+
+def test_new_meanings_take_no_more_memory():
+    texts = RootTexts()
+    roots = roots_of(["a", "b"], [1, 1])
+    for number in range(30):
+        texts.of(replace(roots, legend=Legend(("VCPU",), (f"CUSTOM_{number}",))))
+    assert len(texts._summaries) <= 2 * len(roots.ids)

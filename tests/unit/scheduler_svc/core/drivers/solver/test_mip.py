@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mixed integer programs with known solutions."""
+"""Mixed integer programs with known solutions, and the limits of a search."""
 
 import numpy as np
 import pytest
 
-from scheduler_svc.core.drivers.solver.mip import MipProgram
+from scheduler_svc.core.drivers.solver.mip import Budget, MipProgram, StopReason
 from tests.support.scheduler.placements import ample_budget
 
 ROW = np.zeros(2, np.int64)  # both entries are in the first row of the block
@@ -70,3 +70,34 @@ def test_columns_are_numbered_in_their_order():
     assert program.add_integers([1, 1]).tolist() == [0, 1]
     assert program.add_reals(3).tolist() == [2, 3, 4]
     assert program.columns == 5
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_work_is_steps_times_columns():
+    budget = Budget(10, 60.0)
+    assert budget.take_step(4)
+    assert budget.take_step(5)
+    assert budget.stop_reason is None
+    assert not budget.take_step(1)
+    assert budget.stop_reason is StopReason.WORK
+
+
+def test_time_runs_from_the_beginning():
+    clock = Clock()
+    budget = Budget(10, 2.0, clock)
+    clock.now += 1.5
+    assert (budget.elapsed_s, budget.remaining_s, budget.stop_reason) == (1.5, 0.5, None)
+    clock.now += 0.5
+    assert budget.stop_reason is StopReason.TIME
+
+
+def test_time_is_named_where_both_limits_are_reached():
+    budget = Budget(1, 0.0)
+    budget.take_step(1)
+    assert budget.stop_reason is StopReason.TIME
