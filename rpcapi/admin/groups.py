@@ -107,7 +107,11 @@ def _find(session: Session, text: str) -> "ServerGroup":
 def _with_claims(group: "ServerGroup", claims_by_group: Mapping[str, Claims] | None) -> Group:
     claims = None if claims_by_group is None else claims_by_group.get(group.id, ())
     return Group(
-        *(group.id, group.name, group.project, group.policy, group.max_per_host),
+        group.id,
+        group.name,
+        group.project,
+        group.policy,
+        group.max_per_host,
         claims=None if claims is None else [claim for claim in claims if claim["type"] != MIGRATION],
         sources=[claim for claim in claims or () if claim["type"] == MIGRATION],
     )

@@ -15,8 +15,14 @@ LONGEST_PAUSE = 2.0
 # Statuses without a change in progress.
 END_STATUSES = frozenset(
     {
-        *(InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.SHELVED, InstanceStatus.SHELVED_OFFLOADED),
-        *(InstanceStatus.VERIFY_RESIZE, InstanceStatus.ERROR, InstanceStatus.DELETING, InstanceStatus.DELETED),
+        InstanceStatus.ACTIVE,
+        InstanceStatus.SHUTOFF,
+        InstanceStatus.SHELVED,
+        InstanceStatus.SHELVED_OFFLOADED,
+        InstanceStatus.VERIFY_RESIZE,
+        InstanceStatus.ERROR,
+        InstanceStatus.DELETING,
+        InstanceStatus.DELETED,
     }
 )
 

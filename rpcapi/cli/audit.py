@@ -119,7 +119,10 @@ class AuditCluster(Lister):
             self.show_message("every claim for Nova has an instance on a host, or is new")
         return NOVA_COLUMNS, [
             (
-                *(leak["consumer"], leak["host"], leak["request_id"], timestamp_cell(leak["created_ms"])),
+                leak["consumer"],
+                leak["host"],
+                leak["request_id"],
+                timestamp_cell(leak["created_ms"]),
                 "ended" if leak["ended"] else "kept",
             )
             for leak in leaks

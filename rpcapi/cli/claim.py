@@ -25,7 +25,16 @@ from rpcapi.resources.claims import ClaimRole
 from rpcapi.validation.instances import canonical_uuid
 
 COLUMNS = (
-    *("consumer", "attempt", "role", "migration", "state", "owner", "host", "type", "resources", "deadline"),
+    "consumer",
+    "attempt",
+    "role",
+    "migration",
+    "state",
+    "owner",
+    "host",
+    "type",
+    "resources",
+    "deadline",
     "partition",
 )
 FIELDS = ("consumer", "attempt", "role", "migration", "generation", "type", "project", "user", "state")

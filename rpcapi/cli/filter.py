@@ -9,8 +9,17 @@ from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import CommandOutput, Lister, lines_cell
 
 COLUMNS = (
-    *("name", "form", "source", "enabled", "reads"),
-    *("calls", "errors", "mean_us", "hosts", "us_per_host", "last_error"),
+    "name",
+    "form",
+    "source",
+    "enabled",
+    "reads",
+    "calls",
+    "errors",
+    "mean_us",
+    "hosts",
+    "us_per_host",
+    "last_error",
 )
 
 
@@ -35,10 +44,17 @@ class _ListFunctions(Lister):
 def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     calls, hosts, micros = row["calls"], row["hosts"], 1e6 * row["seconds"]
     return (
-        *(row["names"], row["forms"], row["sources"], row["enabled"]),
-        *(lines_cell(list(row["reads"].items()), _format_reads), calls, row["errors"]),
-        *(round(micros / calls, 1) if calls else None, hosts),
-        *(round(micros / hosts, 3) if hosts else None, row["last_errors"]),
+        row["names"],
+        row["forms"],
+        row["sources"],
+        row["enabled"],
+        lines_cell(list(row["reads"].items()), _format_reads),
+        calls,
+        row["errors"],
+        round(micros / calls, 1) if calls else None,
+        hosts,
+        round(micros / hosts, 3) if hosts else None,
+        row["last_errors"],
     )
 
 

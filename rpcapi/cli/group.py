@@ -43,7 +43,11 @@ class ListGroups(Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         return COLUMNS, [
             (
-                *(group.id, group.name, group.project, group.policy, group.state),
+                group.id,
+                group.name,
+                group.project,
+                group.policy,
+                group.state,
                 None if group.claims is None else len(group.claims),
                 counts_cell(group.hosts),
             )

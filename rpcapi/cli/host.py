@@ -20,9 +20,14 @@ from rpcapi.resources import names
 # Resource classes in the list; `gantt host show` shows all.
 LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
 COLUMNS = (
-    *("name", "owner", "state", "enabled", "zone"),
+    "name",
+    "owner",
+    "state",
+    "enabled",
+    "zone",
     *(f"{resource_class.lower()}_{key}" for resource_class in LISTED for key in ("free", "used")),
-    *("last_report", "partition"),
+    "last_report",
+    "partition",
 )
 
 

@@ -35,9 +35,15 @@ class ListMigrations(Lister):
         progress = read_progress(self.session, migrations)
         return COLUMNS, [
             (
-                *(migration.uuid, migration.instance, migration.kind, migration.status),
-                *(migration.source_host, migration.destination_host, _percent(progress.get(migration.uuid))),
-                *(migration.reason, timestamp_cell(migration.updated_ms)),
+                migration.uuid,
+                migration.instance,
+                migration.kind,
+                migration.status,
+                migration.source_host,
+                migration.destination_host,
+                _percent(progress.get(migration.uuid)),
+                migration.reason,
+                timestamp_cell(migration.updated_ms),
             )
             for migration in migrations
         ]

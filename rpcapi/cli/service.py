@@ -9,8 +9,15 @@ from rpcapi.cli import partition
 from rpcapi.cli.command import CommandOutput, Lister, offset_cell, timestamp_cell
 
 COLUMNS = (
-    *("binary", "host", "state", "enabled", "disabled_reason", "audited"),
-    *("last_report", "clock_offset", "partition"),
+    "binary",
+    "host",
+    "state",
+    "enabled",
+    "disabled_reason",
+    "audited",
+    "last_report",
+    "clock_offset",
+    "partition",
 )
 
 
@@ -27,8 +34,13 @@ class ListServices(Lister):
 def _row(state: Any) -> tuple[Any, ...]:
     document, binary = state.document, state.document.get("binary", "")
     return (
-        *(binary, host_of(state.name, document), state_of(document), bool(document.get("enabled", True))),
-        *(document.get("disabled_reason"), document.get("audited") if binary == AGENT else None),
-        *(timestamp_cell(document.get("last_report_ms")), offset_cell(document.get("clock_offset_ms"))),
+        binary,
+        host_of(state.name, document),
+        state_of(document),
+        bool(document.get("enabled", True)),
+        document.get("disabled_reason"),
+        document.get("audited") if binary == AGENT else None,
+        timestamp_cell(document.get("last_report_ms")),
+        offset_cell(document.get("clock_offset_ms")),
         state.partition,
     )

@@ -125,8 +125,15 @@ class ClaimsAPI(ServiceClient):
 
         ``kinds`` (docs/host-state.md) excludes "used" by default. A truncated log begins with kind "resync".
         """
-        values = {"kinds": None if kinds is None else list(kinds), "limit": limit}
-        return self.call(ctxt, "1.0", "list_changes", epoch=epoch, position=position, **values)
+        return self.call(
+            ctxt,
+            "1.0",
+            "list_changes",
+            epoch=epoch,
+            position=position,
+            kinds=None if kinds is None else list(kinds),
+            limit=limit,
+        )
 
     def fence_host(
         self, ctxt: RequestContext, host: str, token: str, *, force: bool = False, replace: bool = False

@@ -123,8 +123,15 @@ class ConductorAPI(ServiceClient):
         destination; ``allow_cross_cell`` allows other partitions. Raises InvalidRequest if ``host`` is an instance's
         own host, UnknownHost or NoValidHost if it can take none of the instances.
         """
-        values = {"migrations": migrations, "host": host, "allow_cross_cell": allow_cross_cell}
-        self.call(ctxt, "1.0", "migrate_instances", uuids=uuids, **values)
+        self.call(
+            ctxt,
+            "1.0",
+            "migrate_instances",
+            uuids=uuids,
+            migrations=migrations,
+            host=host,
+            allow_cross_cell=allow_cross_cell,
+        )
 
     def live_migrate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], host: str | None = None
@@ -160,8 +167,16 @@ class ConductorAPI(ServiceClient):
         images differ, ``other_specs`` has a spec for each further image. The destination may be the instance's own
         host. Also raises QuotaExceeded, and InvalidSpec, for example for too little disk or memory.
         """
-        values = {"spec": spec, "other_specs": list(other_specs), "allow_cross_cell": allow_cross_cell}
-        self.call(ctxt, "1.0", "resize_instances", uuids=uuids, migrations=migrations, **values)
+        self.call(
+            ctxt,
+            "1.0",
+            "resize_instances",
+            uuids=uuids,
+            migrations=migrations,
+            spec=spec,
+            other_specs=list(other_specs),
+            allow_cross_cell=allow_cross_cell,
+        )
 
     def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Remove the sources of finished migrations. Idempotent."""
@@ -229,8 +244,9 @@ class ConductorAPI(ServiceClient):
         Unavailable (no answer) or InstanceConflict (migration in progress, possibly only copy, or ``ends_running``
         needed).
         """
-        values = {"partition": partition, "host": host, "refs": refs, "ends_running": ends_running}
-        self.call(ctxt, "1.0", "end_leaked_migrations", **values)
+        self.call(
+            ctxt, "1.0", "end_leaked_migrations", partition=partition, host=host, refs=refs, ends_running=ends_running
+        )
 
     def object_backport_versions(
         self, ctxt: RequestContext, objinst: dict[str, Any], object_versions: dict[str, str]

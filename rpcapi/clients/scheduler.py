@@ -59,8 +59,17 @@ class SchedulerAPI:
         MoveEnd of each uuid that moves. Raises ClaimConflict if a different move of the instance is in progress,
         ClaimClosed if audits have yet to show which.
         """
-        values = {"attempt": attempt, "alternates": alternates, "fresh": fresh, "moves": list(moves)}
-        return self._backend.call(ctxt, "1.0", "select_destinations", spec=spec, uuids=uuids, **values)
+        return self._backend.call(
+            ctxt,
+            "1.0",
+            "select_destinations",
+            spec=spec,
+            uuids=uuids,
+            attempt=attempt,
+            alternates=alternates,
+            fresh=fresh,
+            moves=list(moves),
+        )
 
     def select_batch(
         self, ctxt: RequestContext, requests: objects.SelectionRequests, *, details: bool = False
@@ -96,8 +105,16 @@ class SchedulerAPI:
 
         ``matching`` selects documents by values of top-level keys; its key "host" selects a service host and its nodes.
         """
-        values = {"marker": marker, "limit": limit, "matching": matching, "partition": partition}
-        return self._backend.call(ctxt, "1.0", "list_host_state", namespace=namespace, **values)
+        return self._backend.call(
+            ctxt,
+            "1.0",
+            "list_host_state",
+            namespace=namespace,
+            marker=marker,
+            limit=limit,
+            matching=matching,
+            partition=partition,
+        )
 
     def list_catalog(
         self, ctxt: RequestContext, kind: str, marker: str | None = None, limit: int = 1000
@@ -136,8 +153,15 @@ class SchedulerAPI:
         self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
     ) -> None:
         """Delete a document if it exists. Raises VersionConflict, WriterRefused or UnknownNamespace."""
-        values = {"namespace": namespace, "name": names.canonical(name), "version": version, "writer": writer}
-        self._backend.call(ctxt, "1.0", "delete_host_state", **values)
+        self._backend.call(
+            ctxt,
+            "1.0",
+            "delete_host_state",
+            namespace=namespace,
+            name=names.canonical(name),
+            version=version,
+            writer=writer,
+        )
 
     def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]], *, force: bool = False) -> None:
         """Create or replace aggregates in all partitions, all or none.
@@ -184,8 +208,9 @@ class SchedulerAPI:
         partition: str | None = None,
     ) -> None:
         """Send heartbeat and RPC versions of a service without nodes, such as a conductor. Raises UnknownPartition."""
-        values = {"binary": binary, "host": host, "versions": versions, "partition": partition}
-        self._backend.call(ctxt, "1.0", "report_service", **values)
+        self._backend.call(
+            ctxt, "1.0", "report_service", binary=binary, host=host, versions=versions, partition=partition
+        )
 
     def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
         """Return the oldest RPC version of living services by topic; None if a service reports none."""

@@ -17,8 +17,22 @@ PREFIX = "gantt_"
 COUNTER_SUFFIX = "_total"
 # Seconds, from a decision (tens of microseconds) to a call that times out.
 TIME_BUCKETS = (
-    *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
-    *(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0),
+    0.0001,
+    0.00025,
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    10.0,
+    60.0,
 )
 
 Across = Literal["sum", "max", "min", "all"]

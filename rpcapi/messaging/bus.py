@@ -146,9 +146,24 @@ def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.
     return target(exchange=f"{transport.conf.control_exchange}-{service}")
 
 
-def get_client(transport: RPCTransport, target: messaging.Target, **options: Any) -> messaging.RPCClient:
-    """Return a client that sends to the service's exchange, with ``options`` of oslo.messaging's."""
-    return messaging.get_rpc_client(transport, exchange_of(transport, target), **options)
+def get_client(
+    transport: RPCTransport,
+    target: messaging.Target,
+    *,
+    timeout: float | None = None,
+    version_cap: str | None = None,
+    serializer: messaging.Serializer | None = None,
+    call_monitor_timeout: float | None = None,
+) -> messaging.RPCClient:
+    """Return a client that sends to the service's exchange; options like those of oslo.messaging's client."""
+    return messaging.get_rpc_client(
+        transport,
+        exchange_of(transport, target),
+        timeout=timeout,
+        version_cap=version_cap,
+        serializer=serializer,
+        call_monitor_timeout=call_monitor_timeout,
+    )
 
 
 def get_server(

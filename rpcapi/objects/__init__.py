@@ -28,9 +28,44 @@ from rpcapi.objects.server_group import ServerGroup, ServerGroupPage
 from rpcapi.objects.stats import StatsAnswer, StatsReport
 from rpcapi.objects.store_sizes import StoreSizes
 
-__all__ = ["AuditAnswer", "AuditReport", "BuildReport", "BuildRequest", "ChangePage", "ClaimAnswers", "ClaimIntents"]
-__all__ += ["ClaimPage", "ClaimRefs", "CopyPage", "Decision", "DecisionPage", "FilterList", "GuestCopies"]
-__all__ += ["GuestOperations", "GuestOwners", "GuestPage", "GuestTransitions", "HostState", "HostStatePage", "Instance"]
-__all__ += ["InstancePage", "Migration", "MigrationChecks", "MigrationPage", "NovaAudit", "PartitionList"]
-__all__ += ["ProjectQuota", "RecordedHosts", "RequestSpec", "SelectionAnswers", "SelectionRequests", "Selections"]
-__all__ += ["ServerGroup", "ServerGroupPage", "StatsAnswer", "StatsReport", "StoreSizes", "VerifyReport"]
+__all__ = [
+    "AuditAnswer",
+    "AuditReport",
+    "BuildReport",
+    "BuildRequest",
+    "ChangePage",
+    "ClaimAnswers",
+    "ClaimIntents",
+    "ClaimPage",
+    "ClaimRefs",
+    "CopyPage",
+    "Decision",
+    "DecisionPage",
+    "FilterList",
+    "GuestCopies",
+    "GuestOperations",
+    "GuestOwners",
+    "GuestPage",
+    "GuestTransitions",
+    "HostState",
+    "HostStatePage",
+    "Instance",
+    "InstancePage",
+    "Migration",
+    "MigrationChecks",
+    "MigrationPage",
+    "NovaAudit",
+    "PartitionList",
+    "ProjectQuota",
+    "RecordedHosts",
+    "RequestSpec",
+    "SelectionAnswers",
+    "SelectionRequests",
+    "Selections",
+    "ServerGroup",
+    "ServerGroupPage",
+    "StatsAnswer",
+    "StatsReport",
+    "StoreSizes",
+    "VerifyReport",
+]

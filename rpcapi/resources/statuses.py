@@ -31,9 +31,16 @@ class InstanceStatus(StrEnum):
 # Statuses in which the instance is on its recorded host under a confirmed claim.
 ON_HOST = frozenset(
     {
-        *(InstanceStatus.ACTIVE, InstanceStatus.STOPPING, InstanceStatus.SHUTOFF, InstanceStatus.STARTING),
-        *(InstanceStatus.REBOOT, InstanceStatus.HARD_REBOOT, InstanceStatus.REBUILD),
-        *(InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE),
+        InstanceStatus.ACTIVE,
+        InstanceStatus.STOPPING,
+        InstanceStatus.SHUTOFF,
+        InstanceStatus.STARTING,
+        InstanceStatus.REBOOT,
+        InstanceStatus.HARD_REBOOT,
+        InstanceStatus.REBUILD,
+        InstanceStatus.SHELVING,
+        InstanceStatus.SHELVED,
+        InstanceStatus.VERIFY_RESIZE,
     }
 )
 
@@ -65,8 +72,11 @@ class MigrationStatus(StrEnum):
 # Statuses of migrations that hold no claim.
 ENDED_MIGRATIONS = frozenset(
     {
-        *(MigrationStatus.CONFIRMED, MigrationStatus.REVERTED, MigrationStatus.ERROR),
-        *(MigrationStatus.COMPLETED, MigrationStatus.CANCELLED),
+        MigrationStatus.CONFIRMED,
+        MigrationStatus.REVERTED,
+        MigrationStatus.ERROR,
+        MigrationStatus.COMPLETED,
+        MigrationStatus.CANCELLED,
     }
 )
 

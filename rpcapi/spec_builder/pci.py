@@ -19,8 +19,15 @@ from rpcapi.validation.text import abbreviate
 NUMA_POLICIES = tuple(map(str, DevicePolicy))
 DEVICE_TYPES = ("type-PCI", "type-PF", "type-VF")
 KEYS = (
-    *("name", "vendor_id", "product_id", "resource_class", "traits", "numa_policy", "device_type"),
-    *("capability_type", "live_migratable"),
+    "name",
+    "vendor_id",
+    "product_id",
+    "resource_class",
+    "traits",
+    "numa_policy",
+    "device_type",
+    "capability_type",
+    "live_migratable",
 )
 _ID = re.compile(r"[0-9a-fA-F]{4}")
 DEVICE = "_pci{}"

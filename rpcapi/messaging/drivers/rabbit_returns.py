@@ -25,5 +25,6 @@ def report_unroutable(exchange: str, routing_key: str) -> None:
         LOG.warning(
             "Dropped a message: no queue is bound to key %r of exchange %r; its server does not run, or the binding "
             "is missing",
-            *(routing_key, exchange),
+            routing_key,
+            exchange,
         )
