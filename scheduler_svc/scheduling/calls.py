@@ -43,8 +43,8 @@ class RefusedCall:
     """Error of a call without claims; counts of hosts by reason that its last try's ranking and the store rejected."""
 
     error: errors.NoValidHost
-    rejected: Mapping[str, int] = field(default_factory=dict)
-    lost: Mapping[str, int] = field(default_factory=dict)
+    rejected_counts: Mapping[str, int] = field(default_factory=dict)
+    lost_counts: Mapping[str, int] = field(default_factory=dict)
 
 
 CallOrError = SelectionCall | errors.GanttError

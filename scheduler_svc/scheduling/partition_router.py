@@ -74,16 +74,16 @@ class PartitionProspects:
         ranking = self.common_snapshot.ranking
         if not ranking.candidates:
             return refusals.no_valid_host(ranking.reasons)
-        if any(refusal.rejected is ranking.reasons for refusal in refused.values()):
+        if any(refusal.rejected_counts is ranking.reasons for refusal in refused.values()):
             # A partition decided by the common ranking, whose reasons are those of all partitions.
             counts = [ranking.reasons]
         else:
             rejected = {name: snapshot.ranking.reasons for name, snapshot in self._rejected_snapshots.items()}
-            rejected |= {name: refusal.rejected for name, refusal in refused.items()}
+            rejected |= {name: refusal.rejected_counts for name, refusal in refused.items()}
             # The common ranking alone counts the hosts of unavailable partitions.
             unavailable = {reason: ranking.reasons.get(reason, 0) for reason in _UNAVAILABLE}
             counts = [*rejected.values(), unavailable]
-        counts += [refusal.lost for refusal in refused.values()]
+        counts += [refusal.lost_counts for refusal in refused.values()]
         return refusals.no_valid_host(+sum(map(Counter, counts), Counter()))
 
     def _search(self) -> Iterator[str]:

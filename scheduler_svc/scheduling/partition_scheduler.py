@@ -95,7 +95,7 @@ class PartitionScheduler:
         self._schedule([pending], self._decide_beside_others)
         outcome = self._conclude(pending)
         if isinstance(outcome, errors.NoValidHost) and not pending.may_hold_claims:
-            return RefusedCall(outcome, pending.rejected, pending.lost)
+            return RefusedCall(outcome, pending.rejected_counts, pending.lost_counts)
         if isinstance(outcome, errors.GanttError):
             raise outcome
         return outcome

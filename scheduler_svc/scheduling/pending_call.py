@@ -44,8 +44,8 @@ class PendingCall:
         self._max_tries = max_tries
         self.may_hold_claims = True  # whether the partition may have claims of an equal earlier call
         # Hosts by reason in the last current try: those rejected by its ranking, and those that the store refused.
-        self.rejected: Mapping[str, int] = {}
-        self.lost: Mapping[str, int] = {}
+        self.rejected_counts: Mapping[str, int] = {}
+        self.lost_counts: Mapping[str, int] = {}
         self._refusal: errors.GanttError = errors.NotReady(
             what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
         )
@@ -98,9 +98,9 @@ class PendingCall:
         verdicts = refusals.last_verdicts(decided.batch.intents, answer.prepared)
         self.lost_candidates = refusals.merge_lost_candidates(self.lost_candidates, verdicts)
         if answer.current:
-            self.rejected, self.lost = ranking.reasons, refusals.count_lost_candidates(verdicts)
+            self.rejected_counts, self.lost_counts = ranking.reasons, refusals.count_lost_candidates(verdicts)
             self.may_hold_claims = any(result.answer is Answer.PREPARED for result in answer.prepared)
-            self._refusal = refusals.no_valid_host({**self.rejected, **self.lost})
+            self._refusal = refusals.no_valid_host({**self.rejected_counts, **self.lost_counts})
         self.snapshot = None
         self.retry += 1
         is_last = self.retry == self._max_tries or (answer.current and not ranking.candidates)
