@@ -111,8 +111,8 @@ def _adopt_claim(context: StepContext, instance: InstanceRecord, claim: Mapping[
         # The host reported that nothing runs but still has the claim. A terminate message makes it release the claim.
         cast.send_terminate(context, names.host_of(host), [replace(instance, attempt=attempt)])
         return context.retry_later(instance, f"attempt {attempt} ended, but its claim is still live")
+    instance = unknown_moves.with_amounts_of(context, instance, claim)
     if attempt != instance.attempt:
-        instance = unknown_moves.with_amounts_of(context, instance, claim)
         instance = end_attempt(instance, "lost", f"replaced by attempt {attempt}")
     # Send the build in any case: the host reports its current state.
     allocations = claim["allocations"]

@@ -95,7 +95,7 @@ def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWri
 
 
 def _is_placeholder(namespace: str, stored: Mapping[str, Any] | None, lost: Mapping[str, Any] | None) -> bool:
-    """Return whether a request made a server group again, after the loss of the one that a caller had created."""
+    """Return whether ``stored`` is a server group of a request, and ``lost`` one that a caller had created."""
     if namespace != SERVER_GROUP or not stored or not lost:
         return False
     return bool(stored.get("is_implicit")) and not lost.get("is_implicit")

@@ -25,7 +25,7 @@ from scheduler_svc.store.validation import MAX_PAGE
 
 LOG = log.getLogger(__name__)
 
-REPEAT_SECONDS = 30.0  # in which all workers have repeated the documents that a store lost
+REPEAT_SECONDS = 30.0  # time after a loss until all workers have repeated their documents
 UNUSED_MS = 24 * 3600 * 1000  # age at which an implicit group without members is deleted
 _NAMESPACE = Namespace(SERVER_GROUP, built_in.SCHEDULER, built_in.SERVER_GROUP)
 
