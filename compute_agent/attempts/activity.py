@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds in progress and consecutive build failures per node."""
 
+import threading
 from collections import Counter
 from collections.abc import Iterable
 
@@ -11,10 +12,12 @@ from rpcapi.resources.statuses import AttemptResult
 class NodeActivity:
     """Build counters per node since the agent's start.
 
-    Only the host's serial queue writes; any thread may read.
+    Only the host's serial queue writes; any thread may read. ``lock`` guards changes of an attempt's amounts and build
+    that a report must not see separately.
     """
 
     def __init__(self) -> None:
+        self.lock = threading.Lock()
         self._building: dict[AttemptRef, str] = {}
         self._build_counts: Counter[str] = Counter()
         self._failure_counts: Counter[str] = Counter()

@@ -2,6 +2,7 @@
 """Admission of build and terminate messages, which may arrive twice, late or never."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
@@ -30,12 +31,12 @@ def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements:
                 )
             else:
                 # Count now: the next intent of this message must fit as well.
-                guest_manager.tracker.hold(verdict)
+                guest_manager.hold(verdict)
                 admitted.append(verdict)
         guest_manager.add_intents(admitted)
     except BaseException:
         for intent in admitted:
-            guest_manager.tracker.drop(intent.ref)
+            guest_manager.drop(replace(intent, outcome=AttemptResult.REFUSED))
         raise
     guest_manager.end_attempts(refused)
 

@@ -102,9 +102,20 @@ class GuestManager:
     def add_intents(self, intents: Sequence[Attempt]) -> None:
         """Journal admitted attempts and hold their resources."""
         self.journal.put(intents)
-        self.activity.begin(intents)  # first, so that no report counts an attempt as built
         for attempt in intents:
+            self.hold(attempt)
+
+    def hold(self, attempt: Attempt) -> None:
+        """Count the attempt's resources as used, and its build as in progress. Idempotent."""
+        with self.activity.lock:
+            self.activity.begin([attempt])
             self.tracker.hold(attempt)
+
+    def drop(self, attempt: Attempt) -> None:
+        """Free the resources of an attempt, and end its build with the attempt's outcome."""
+        with self.activity.lock:
+            self.tracker.drop(attempt.ref)
+            self.activity.end([attempt])
 
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
         """Spawn the guests of confirmed attempts, powered off or paused if requested.
@@ -182,9 +193,8 @@ class GuestManager:
             self.hypervisor.copies.pop(attempt.ref, None)
             self.hypervisor.stop(attempt.ref)
         self.journal.put(ended)
-        self.activity.end(ended)
         for attempt in ended:
-            self.tracker.drop(attempt.ref)
+            self.drop(attempt)
             if attempt.outcome is not AttemptResult.GONE:
                 metrics.BUILDS.labels(attempt.outcome).inc()
             LOG.info("Ended instance %s (attempt %d), %s: %s", *attempt.ref, attempt.outcome, attempt.reason)

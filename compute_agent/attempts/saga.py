@@ -37,15 +37,16 @@ class AttemptSaga:
         claims: ClaimsAPI,
         conductor: ConductorAPI,
         calls: ServiceCalls,
-        has_reported_ends: Callable[[], bool] = lambda: True,
+        reported_drops: Callable[[], float],
     ) -> None:
-        """``has_reported_ends``: whether the scheduler knows the numbers of guests after all ends.
+        """``reported_drops``: how many of the tracker's drops the scheduler knows.
 
-        Claims are released only then. The scheduler would otherwise take builds for the guests that have ended, and
-        pass the limit of IoOpsFilter.
+        The claim of an ended attempt is released only after its drop was reported. The scheduler would otherwise take
+        a build for the guest that has ended, and pass the limit of IoOpsFilter.
         """
         self._guest_manager = guest_manager
-        self._has_reported_ends = has_reported_ends
+        self._reported_drops = reported_drops
+        self._drops_at_end: dict[AttemptRef, int] = {}  # {ended attempt with a claim: tracker's drops when first seen}
         self.awaits_report = False  # whether claims wait for the next report of the host's numbers
         self._journal = guest_manager.journal
         self._claims = claims
@@ -67,9 +68,11 @@ class AttemptSaga:
         ended = self._attempts_with_open_claims()
         self._call_in_batches([attempt for attempt in ended if attempt.claim_end is ClaimEnd.ABORT], self._abort)
         released = [attempt for attempt in ended if attempt.claim_end is ClaimEnd.RELEASE]
-        self.awaits_report = bool(released) and not self._has_reported_ends()
-        if not self.awaits_report:
-            self._call_in_batches(released, self._release)
+        drops, reported_drops = self._guest_manager.tracker.drops, self._reported_drops()
+        self._drops_at_end = {attempt.ref: self._drops_at_end.get(attempt.ref, drops) for attempt in released}
+        reported = [attempt for attempt in released if self._drops_at_end[attempt.ref] <= reported_drops]
+        self.awaits_report = len(reported) < len(released)
+        self._call_in_batches(reported, self._release)
         boot_ms = self._report()
         self._journal.compact_if_long()
         return self._unfinished, boot_ms

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stats reports of a service host to the scheduler: a full report first, then changes."""
 
+import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -75,10 +76,10 @@ class StatsReporter:
         self._pending_drops = 0
 
     @property
-    def has_reported_ends(self) -> bool:
-        """Whether the scheduler knows of each ended attempt, if it reads the number of builds in progress."""
+    def reported_drops(self) -> float:
+        """Number of dropped attempts that the scheduler knows; infinite if it reads no number of builds."""
         is_read = self._read_keys is None or IO_OPS in self._read_keys
-        return not is_read or self._reported_drops == self._guest_manager.tracker.drops
+        return self._reported_drops if is_read else math.inf
 
     def report(self, urgent: bool = False) -> objects.StatsAnswer:
         """Send the changes since the last acknowledged report, or a full report.
@@ -166,8 +167,11 @@ class StatsReporter:
                 LOG.warning("Cannot save the mark of a served folder, host=%s: %s", self._guest_manager.host, error)
 
     def _current_states(self) -> dict[str, State]:
-        instances = self._guest_manager.tracker.instances()
-        states = {node.name: self._state(node, instances[node.name]) for node in self._nodes}
+        activity = self._guest_manager.activity
+        with activity.lock:
+            instances = self._guest_manager.tracker.instances()
+            builds = {node.name: activity.io_ops(node.name) for node in self._nodes}
+        states = {node.name: self._state(node, instances[node.name], builds[node.name]) for node in self._nodes}
         for node in self._nodes:
             for provider, state in self._shape_providers[node.shape.name]:
                 name = f"{node.name}/{provider.path}"
@@ -177,12 +181,12 @@ class StatsReporter:
                 states[name] = {**state, **override, "parent": parent}
         return states
 
-    def _state(self, node: Node, instances: int) -> State:
+    def _state(self, node: Node, instances: int, builds: int) -> State:
         inventories = self._guest_manager.tracker.inventories(node.name)
         differs = inventories is not node.shape.inventories
         node_metrics: dict[str, float] = {
             "instances": instances,
-            "io_ops": self._guest_manager.activity.io_ops(node.name),
+            "io_ops": builds,
             "failed_builds": self._guest_manager.activity.failed_builds(node.name),
         }
         state: dict[str, Any] = {

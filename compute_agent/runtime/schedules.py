@@ -111,7 +111,10 @@ class ReportedHost(Protocol):
     name: str
 
     def remind(self) -> None:
-        """Queue repeated reports about guests; called before each periodic report."""
+        """Queue repeated reports about guests and releases that a report delayed.
+
+        Called before each periodic report.
+        """
 
     def follow(self, answer: objects.StatsAnswer) -> None:
         """Queue the audit that the answer to a report requests."""
@@ -198,6 +201,7 @@ class ReportSchedule:
             self._restart()
         except CallRejected as error:
             LOG.error("%s", error)
+            self._host.remind()  # claims wait for no report that the scheduler rejects
         except FolderInUse as error:
             LOG.error("Stopped serving host %s: superseded by another agent, and %s", self._host.name, error)
             self._leave()

@@ -73,8 +73,8 @@ class ServiceHost:
     def follow(self, answer: objects.StatsAnswer) -> None:
         """Queue an audit if the answer to a report or an earlier isolation requires it."""
         self.audits.request(answer.epoch, always=answer.audit or self.guest_manager.audit_duty.is_due)
-        if self._saga.awaits_report:
-            self.advance()
+        if self._saga.awaits_report and not (answer.need_full or answer.superseded):
+            self.advance()  # after an answer that applied nothing, the next periodic report advances
 
     def remind(self) -> None:
         """Queue repeated reports about guests that messages have changed."""

@@ -207,7 +207,7 @@ class HostSupervisor:
         )
         return ServiceHost(
             guest_manager,
-            saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, calls, lambda: reporter.has_reported_ends),
+            saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, calls, lambda: reporter.reported_drops),
             auditor=HostAuditor(guest_manager, shared.claims, calls, stamps),
             make_reports=make_reports,
             queue=queue,

@@ -2,6 +2,7 @@
 """Real sagas, agents and stores, of which each step of the model is one; see tests/support/simulation."""
 
 import contextlib
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -77,7 +78,8 @@ class SteppedAgent:
     def _take_over(self) -> None:
         rig = self.rig
         self.manager = rig.guest_manager
-        self.saga: Any = AttemptSaga(self.manager, self._claims, self._cluster.hosts, ServiceCalls(5.0))
+        calls = ServiceCalls(5.0)
+        self.saga: Any = AttemptSaga(self.manager, self._claims, self._cluster.hosts, calls, lambda: math.inf)
 
     def restart(self) -> None:
         self.rig.stop()

@@ -119,11 +119,11 @@ class _Timer:
 
 
 class ManualQueue:
-    """A serial queue that runs jobs on request, and timers by the manual clock."""
+    """A serial queue that runs jobs on request, and timers by the manual clock; its jobs may be those of ``other``."""
 
-    def __init__(self, clock: ManualClock) -> None:
+    def __init__(self, clock: ManualClock, other: "ManualQueue | None" = None) -> None:
         self._clock = clock
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[Job] = deque() if other is None else other._jobs
         self._timers: list[tuple[float, int, _Timer]] = []
         self._order = itertools.count()
 
@@ -189,12 +189,13 @@ class AgentRig:
         self.leaves = 0  # number of requests to stop serving
         self.deaths = 0  # number of simulated losses of power
         self.check_folder: Callable[[], None] = lambda: None
-        self.reads_builds = False  # whether the saga waits until ends are reported
+        self.reports_at_once = True  # whether ``queue`` runs urgent reports as well, or only ``report_queue``
 
     def start(self, kill_switch: KillSwitch | None = None) -> ServiceHost:
         """Create an agent that takes over the state; ``kill_switch`` kills it."""
         kill_switch = kill_switch or KillSwitch()
-        self.queue, self.report_queue = ManualQueue(self.clock), ManualQueue(self.clock)
+        self.queue = ManualQueue(self.clock)
+        self.report_queue = ManualQueue(self.clock, self.queue if self.reports_at_once else None)
         file = JournalFile(self.folder / "journal", self.name)
         hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock, self.clock)
         for owner, names in (
@@ -229,13 +230,7 @@ class AgentRig:
         )
         self.host = ServiceHost(
             guest_manager,
-            saga=AttemptSaga(
-                guest_manager,
-                claims,
-                conductor,
-                calls,
-                lambda: not self.reads_builds or self.reporter.has_reported_ends,
-            ),
+            saga=AttemptSaga(guest_manager, claims, conductor, calls, lambda: self.reporter.reported_drops),
             auditor=self.auditor,
             make_reports=functools.partial(
                 ReportSchedule,
