@@ -13,8 +13,8 @@ Allocations = Mapping[str, Amounts]  # provider -> amounts
 
 # Pseudo resource classes of used sums. They are in lower case, unlike resource classes, and have no capacity.
 CLAIMS = "claims"  # number of live claims on a node, or with allocations from a provider
-API_CLAIMS = "api_claims"  # live claims of the Placement API on a provider of an agent
-CLAIM_COUNTS = frozenset({CLAIMS, API_CLAIMS})
+FOREIGN_CLAIMS = "foreign_claims"  # those of them whose node is on another service host; no agent builds them here
+CLAIM_COUNTS = frozenset({CLAIMS, FOREIGN_CLAIMS})
 
 
 class ClaimRef(NamedTuple):

@@ -6,7 +6,7 @@ They are stored as claims of pseudo-consumers. Their names contain spaces, unlik
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
-from scheduler_svc.core.records import API_CLAIMS, CLAIMS, Allocations, Claim
+from scheduler_svc.core.records import CLAIMS, FOREIGN_CLAIMS, Allocations, Claim
 
 PREFIX = "unverified "
 
@@ -31,6 +31,6 @@ def counted_amounts(claim: Claim) -> Allocations:
     for provider, amounts in allocations.items():
         owner = names.host_of(provider)
         if claim.state != ClaimState.UNVERIFIED or owner == host:
-            counts = {CLAIMS: 1, API_CLAIMS: 1} if host == names.API_HOST != owner else {CLAIMS: 1}
+            counts = {CLAIMS: 1} if owner == host else {CLAIMS: 1, FOREIGN_CLAIMS: 1}
             counted[provider] = {**amounts, **counts}
     return counted

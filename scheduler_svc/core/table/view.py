@@ -219,15 +219,16 @@ class View:
     def uncounted_claims(self, key: str) -> FloatColumn:
         """Return how many claims per row do not count in metric INSTANCES or IO_OPS; inf if unknown.
 
-        Unconfirmed resizes do not count at their source. No builds are instances that are reported as built, and
-        claims of the Placement API on an agent's host, whose guests no agent reports. Hosts report an end before they
+        All claims are instances. No builds are sources of unconfirmed resizes, instances that are reported as built,
+        and claims of Placement clients, whose guests the host's agent does not report. Hosts report an end before they
         release its claim, so no ended claim is among those reported as built.
         """
+        if key == INSTANCES:
+            return np.zeros(self.size)
         numbers = partial(self._table.states.numbers, "compute")
-        uncounted: FloatColumn = np.nan_to_num(numbers(UNCONFIRMED_RESIZES))
-        if key == IO_OPS:
-            built = np.nan_to_num(numbers(INSTANCES), nan=np.inf) - np.nan_to_num(numbers(IO_OPS))
-            uncounted += np.maximum(built, 0.0) + self._table.resources.counts.api_claims
+        built = np.nan_to_num(numbers(INSTANCES), nan=np.inf) - np.nan_to_num(numbers(IO_OPS))
+        resizes = np.nan_to_num(numbers(UNCONFIRMED_RESIZES))
+        uncounted: FloatColumn = np.maximum(built, 0.0) + resizes + self._table.resources.counts.foreign_claims
         return uncounted[: self.size]
 
     def state_is(self, namespace: str, key: str, text: str) -> Column:

@@ -68,14 +68,14 @@ local function group_of(id)
   return group_hosts[id]
 end
 
-local function count_at(provider, amounts, by_api, sign)
+local function count_at(provider, amounts, host, sign)
   local used = sums_of(provider)
   for class, amount in pairs(amounts) do
     used[class] = (used[class] or 0) + sign * amount
   end
   used.claims = (used.claims or 0) + sign
-  if by_api and host_of(provider) ~= '@api' then
-    used.api_claims = (used.api_claims or 0) + sign
+  if host_of(provider) ~= host then
+    used.foreign_claims = (used.foreign_claims or 0) + sign
   end
   if not changed_set[provider] then
     changed_set[provider] = true
@@ -85,14 +85,14 @@ end
 
 -- Adds a claim to the sums (sign 1), or subtracts it (-1). An unverified claim counts only at its host's providers.
 local function count(claim, sign)
-  local by_api = is_of_api(claim)
-  local only_host = claim.state == 'unverified' and host_of(claim.host)
+  local host = host_of(claim.host)
+  local only_host = claim.state == 'unverified' and host
   if not claim.allocations[claim.host] and claim.host ~= '@api' then
-    count_at(claim.host, {}, by_api, sign)
+    count_at(claim.host, {}, host, sign)
   end
   for provider, amounts in pairs(claim.allocations) do
     if not only_host or host_of(provider) == only_host then
-      count_at(provider, amounts, by_api, sign)
+      count_at(provider, amounts, host, sign)
       if sign > 0 and string.sub(provider, 1, 5) == '@api/' then
         claimed_providers[provider] = true
       end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes of changed sums, group counts and excess, once at the end of a script. Included by _partition.
-local CLAIM_COUNTS = { claims = true, api_claims = true } -- pseudo classes in sums, which have no capacity
+local CLAIM_COUNTS = { claims = true, foreign_claims = true } -- pseudo classes in sums, which have no capacity
 
 -- Returns the capacity in `unit`: capacity, [capacity, min_unit, max_unit, step_size], or nil without an inventory.
 local function capacity_in(unit)

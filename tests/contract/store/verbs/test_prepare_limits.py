@@ -109,7 +109,7 @@ def test_counts_of_claims_are_sums_of_the_log(partition: StorePartition) -> None
         entries = partition.store.follow(start, 0) or []
         sums = dict(pair for entry in entries if entry.kind == "used" for pair in entry.payload.items())
         assert sums == {name: partition.store.snapshot().used[name] for name in sums}
-        return [(sums[node].get("claims", 0), sums[node].get("api_claims", 0)) for node in nodes]
+        return [(sums[node].get("claims", 0), sums[node].get("foreign_claims", 0)) for node in nodes]
 
     start = partition.store.snapshot().position
     claim = partition.hold("c1", "h1/a")

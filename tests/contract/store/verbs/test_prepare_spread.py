@@ -63,7 +63,10 @@ def verdicts(partition: StorePartition, claim_batch: ClaimBatch) -> list[Verdict
 
 def test_claim_holds_and_releases_all_providers(partition: StorePartition) -> None:
     answer = partition.store.prepare(batch(partition, spread_intent("c1", REQUIRED)))
-    assert answer.accepted and answer.used == {name: {**amounts, "claims": 1} for name, amounts in REQUIRED.items()}
+    assert answer.accepted and answer.used == {
+        name: {**amounts, "claims": 1} | ({} if name.startswith("h1") else {"foreign_claims": 1})
+        for name, amounts in REQUIRED.items()
+    }
     assert used(partition) == REQUIRED
     assert partition.store.claims()[0][0].allocations == REQUIRED
     assert partition.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.CONFIRMED

@@ -148,7 +148,7 @@ SPREAD_DUMP = replace(
     DUMP,
     claims=[SPREAD, PREPARED],
     capacity={"h1": {"VCPU": 6}, "pool": {"DISK_GB": 1}},
-    used={"h1": {"VCPU": 6, "claims": 2}, "pool": {"DISK_GB": 1, "claims": 1}},
+    used={"h1": {"VCPU": 6, "claims": 2}, "pool": {"DISK_GB": 1, "claims": 1, "foreign_claims": 1}},
     holders=["pool|c1"],
     **sums_by_project([SPREAD, PREPARED]),
 )
@@ -163,7 +163,7 @@ def test_holder_that_is_missing_or_has_no_claim_is_a_problem() -> None:
         "holder of pool|c2: recorded 1, computed from the claims None"
     ]
     of_the_api = replace(SPREAD, host="@api", group=None)
-    counted = {name: {**sums, "api_claims": 1} for name, sums in SPREAD_DUMP.used.items()}
+    counted = {name: {**sums, "foreign_claims": 1} for name, sums in SPREAD_DUMP.used.items()}
     by_host = [("@api", "c1"), ("h1", "c2")]
     dump = replace(SPREAD_DUMP, claims=[of_the_api, PREPARED], used=counted, groups={}, by_host=by_host)
     assert verify(replace(dump, holders=["pool|c1", "h1|c1"])).problems == []

@@ -14,6 +14,7 @@ from scheduler_svc.store.verbs.partition import POSITION_LEAP
 
 NOW = 1000
 GROUP = ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY)
+FOREIGN = {"claims": 1, "foreign_claims": 1}  # counts of a claim on another service host
 PREPARED = Claim(
     "c1", 1, 1, "INSTANCE", "p", "u", "prepared", "h1/n1", {"h1/n1": {"VCPU": 2}, "pool/1": {"DISK_GB": 5}}, "req-1", 0
 )
@@ -31,10 +32,13 @@ def partition() -> MemoryPartition:
 
 def test_ended_claim_leaves_no_sums_and_indexes(partition: MemoryPartition) -> None:
     partition.add_claim(PREPARED)
-    assert partition.used == {"h1/n1": {"VCPU": 2, "claims": 1}, "pool/1": {"DISK_GB": 5, "claims": 1}}
+    assert partition.used == {"h1/n1": {"VCPU": 2, "claims": 1}, "pool/1": {"DISK_GB": 5, **FOREIGN}}
     assert (partition.groups, partition.deadlines) == ({"g1": {"h1/n1": 1}}, {"c1": NOW})
     partition.end_claim(PREPARED, ClaimState.ABORTED, NOW)
-    assert partition.used == {"h1/n1": {"VCPU": 0, "claims": 0}, "pool/1": {"DISK_GB": 0, "claims": 0}}
+    assert partition.used == {
+        "h1/n1": {"VCPU": 0, "claims": 0},
+        "pool/1": {"DISK_GB": 0, **dict.fromkeys(FOREIGN, 0)},
+    }
     assert (partition.claims, partition.groups, partition.deadlines) == ({}, {}, {})
     assert partition.end_of(ClaimRef("c1", 1)) == "aborted"
 
@@ -47,7 +51,11 @@ def test_sums_are_logged_once_for_all_changes_of_a_verb(partition: MemoryPartiti
     partition.flush(NOW)
     partition.flush(NOW)
     (entry,) = partition.entries(position, 10)
-    assert entry == (position + 1, "used", {"h1/n1": {"VCPU": 4, "claims": 2}, "pool/1": {"DISK_GB": 10, "claims": 2}})
+    assert entry == (
+        position + 1,
+        "used",
+        {"h1/n1": {"VCPU": 4, "claims": 2}, "pool/1": {"DISK_GB": 10, **dict.fromkeys(FOREIGN, 2)}},
+    )
     assert partition.changed["h1/n1"] == entry.position
 
 
