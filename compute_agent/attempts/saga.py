@@ -42,12 +42,13 @@ class AttemptSaga:
         """``reported_drops``: how many of the tracker's drops the scheduler knows.
 
         The claim of an ended attempt is released only after its drop was reported. The scheduler would otherwise take
-        a build for the guest that has ended, and pass the limit of IoOpsFilter.
+        a build for the guest that has ended, and pass the limit of IoOpsFilter. If a claim ended before its guest, as
+        by a fence, the drop is reported at once.
         """
         self._guest_manager = guest_manager
         self._reported_drops = reported_drops
-        self._drops_at_end: dict[AttemptRef, int] = {}  # {ended attempt with a claim: tracker's drops when first seen}
-        self.awaits_report = False  # whether claims wait for the next report of the host's numbers
+        self._drops_at_end: dict[AttemptRef, int] = {}  # {ended attempt: tracker's drops when first seen}
+        self.awaits_report = False  # whether ended attempts wait for the next report of the host's numbers
         self._journal = guest_manager.journal
         self._claims = claims
         self._conductor = conductor
@@ -67,12 +68,12 @@ class AttemptSaga:
         self._spawn([*self._journal.at(Stage.CONFIRMED), *self._journal.at(Stage.INCOMING)])
         ended = self._attempts_with_open_claims()
         self._call_in_batches([attempt for attempt in ended if attempt.claim_end is ClaimEnd.ABORT], self._abort)
-        released = [attempt for attempt in ended if attempt.claim_end is ClaimEnd.RELEASE]
+        dropped = [attempt for attempt in ended if attempt.claim_end is not ClaimEnd.ABORT]
         drops, reported_drops = self._guest_manager.tracker.drops, self._reported_drops()
-        self._drops_at_end = {attempt.ref: self._drops_at_end.get(attempt.ref, drops) for attempt in released}
-        reported = [attempt for attempt in released if self._drops_at_end[attempt.ref] <= reported_drops]
-        self.awaits_report = len(reported) < len(released)
-        self._call_in_batches(reported, self._release)
+        self._drops_at_end = {attempt.ref: self._drops_at_end.get(attempt.ref, drops) for attempt in dropped}
+        reported = [attempt for attempt in dropped if self._drops_at_end[attempt.ref] <= reported_drops]
+        self.awaits_report = len(reported) < len(dropped)
+        self._call_in_batches([attempt for attempt in reported if attempt.claim_end is ClaimEnd.RELEASE], self._release)
         boot_ms = self._report()
         self._journal.compact_if_long()
         return self._unfinished, boot_ms

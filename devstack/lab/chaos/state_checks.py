@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from devstack.lab.chaos.final_state import Allocations, FinalState, StoredClaim, StoredPartition
 from devstack.lab.chaos.violations import Violation, ViolationKind
-from scheduler_svc.core.records import CLAIMS
+from rpcapi.resources.names import host_of
+from scheduler_svc.core.records import CLAIMS, FOREIGN_CLAIMS
 
 Sums = Counter[tuple[str, str]]
 ClaimsByInstance = Mapping[str, Sequence[StoredClaim]]
@@ -101,6 +102,12 @@ def _sums(allocations: Iterable[Allocations]) -> Sums:
 def _wrong_sums(partition: StoredPartition) -> Iterator[Violation]:
     computed = _sums(claim.allocations for claim in partition.claims)
     computed.update((name, CLAIMS) for claim in partition.claims for name in {claim.host, *claim.allocations})
+    computed.update(
+        (name, FOREIGN_CLAIMS)
+        for claim in partition.claims
+        for name in claim.allocations
+        if host_of(name) != host_of(claim.host)
+    )
     recorded = _sums([partition.used])
     for key in sorted(computed.keys() | recorded.keys()):
         if computed[key] != recorded[key]:

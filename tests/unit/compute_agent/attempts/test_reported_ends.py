@@ -11,6 +11,7 @@ import pytest
 
 from compute_agent.attempt import Attempt, AttemptRef
 from rpcapi import errors, objects
+from rpcapi.resources.claims import Answer
 from tests.support.agent.rig import HOST, AgentRig, ScriptedProfile
 
 KEYS = ["inventories", "metrics.instances", "metrics.io_ops"]
@@ -103,6 +104,14 @@ def test_claims_are_released_while_further_guests_end(rig: AgentRig, monkeypatch
         rig.queue.run()
         numbers.append(len(rig.ledger.live()))
     assert numbers == [4, 3, 2, 1]
+
+
+def test_guests_of_a_fenced_host_are_reported_gone_as_soon_as_they_are(rig: AgentRig) -> None:
+    rig.ledger.states["a", 1] = Answer.FENCED
+    rig.host.audits.request(rig.ledger.epoch, always=True)
+    rig.queue.run()
+    rig.report_queue.run()
+    assert (rig.guests(), instances(rig)) == ({}, 0)
 
 
 def test_scheduler_that_applies_no_report_gets_the_next_one_later(

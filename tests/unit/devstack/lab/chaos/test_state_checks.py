@@ -8,7 +8,7 @@ import pytest
 from devstack.lab.chaos.final_state import FinalState, GuestFile, StoredGroup, StoredPartition
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import ViolationKind
-from tests.unit.devstack.lab.chaos.crafted import DELETED, RUNS, USED, USED_TWICE, CraftedRun, claim
+from tests.unit.devstack.lab.chaos.crafted import DELETED, RUNS, SIZE, USED, USED_TWICE, CraftedRun, claim
 
 
 def test_sound_run_has_no_violation() -> None:
@@ -100,6 +100,17 @@ def test_wrong_sum() -> None:
     (violation,) = run.check().violations
     assert violation.kind is ViolationKind.WRONG_SUMS
     assert violation.evidence == "VCPU: 1 recorded as used, 2 used by live claims"
+
+
+def test_claim_counts_as_foreign_on_a_provider_of_another_host() -> None:
+    run = CraftedRun()
+    shared = replace(claim(), allocations={"h1/node0": SIZE, "pool": {"DISK_GB": 1}})
+    capacity = {**run.partition.capacity, "pool": {"DISK_GB": 4}}
+    run.change_partition(
+        claims=[shared], capacity=capacity, used={"h1/node0": USED, "pool": {"DISK_GB": 1, "claims": 1}}
+    )
+    (violation,) = run.check().violations
+    assert violation.evidence == "foreign_claims: 0 recorded as used, 1 used by live claims"
 
 
 def test_claims_beyond_capacity() -> None:
