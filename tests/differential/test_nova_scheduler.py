@@ -11,12 +11,10 @@ import json
 import random
 import uuid
 
-import numpy as np
 import oslo_messaging as messaging
 import pytest
 
 from devstack.servers.rabbitmq import RabbitNode
-from scheduler_svc.core.table.view import View
 from tests.differential import asking, wire_clouds, wire_groups, wire_requests
 from tests.differential.wire_pair import WirePair
 from tests.support.servers import running
@@ -35,12 +33,6 @@ DATA = "nova_object.data"
 def url():
     with running(RabbitNode) as node:
         yield node.url().replace("gantt-rabbit://", "rabbit://")
-
-
-@pytest.fixture(autouse=True)
-def builds_count_in_their_request_only(monkeypatch):
-    """No host reports between requests, and Nova's side forgets what it has placed."""
-    monkeypatch.setattr(View, "uncounted_claims", lambda view, _key: np.full(view.size, np.inf))
 
 
 @pytest.fixture(scope="module")
