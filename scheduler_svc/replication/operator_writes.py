@@ -94,11 +94,11 @@ def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWri
     return True
 
 
-def _is_placeholder(namespace: str, stored: Mapping[str, Any] | None, lost: Mapping[str, Any] | None) -> bool:
-    """Return whether ``stored`` is a server group of a request, and ``lost`` one that a caller had created."""
-    if namespace != SERVER_GROUP or not stored or not lost:
+def _is_placeholder(namespace: str, stored: Mapping[str, Any] | None, former: Mapping[str, Any] | None) -> bool:
+    """Return whether ``stored`` is a server group of a request, and ``former`` one that a caller had created."""
+    if namespace != SERVER_GROUP or not stored or not former:
         return False
-    return bool(stored.get("is_implicit")) and not lost.get("is_implicit")
+    return bool(stored.get("is_implicit")) and not former.get("is_implicit")
 
 
 def _repeat_service(store: HostStateStore, name: str, service: Mapping[str, Any], version: int) -> bool:

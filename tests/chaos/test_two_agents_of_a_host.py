@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise, workload
+from rpcapi import objects
 from rpcapi.admin.state_write import update_document
 from tests.support.clusters import truth
 from tests.support.clusters.clusters import RunningCluster
@@ -57,6 +58,9 @@ def test_hosts_take_no_claims_until_an_operator_enables_them(cluster, second_age
 
     # then they take servers again, and stay so
     assert duplicates(cluster) == set()
+    spec = objects.RequestSpec.of(resources=TINY)
+    session = cluster.session
+    truth.until("the worker knows", lambda: session.call(session.scheduler.dry_run, spec).document.get("best"))
     booted = exercise.boot(cluster.session, [workload.WorkloadRequest("tiny", TINY, 2)])
     instances = truth.assert_consistent(cluster, booted)
     assert {instance.status for instance in instances} == {"ACTIVE"}

@@ -136,5 +136,7 @@ def records(running: RunningCluster, uuids: Sequence[str]) -> list[objects.Insta
 
 
 def wait_for_status(running: RunningCluster, uuids: Sequence[str], status: str) -> None:
-    """Wait until all instances have a status."""
-    until(f"all are {status}", lambda: {item.status for item in records(running, uuids)} == {status})
+    """Wait until all instances have a status, which a comparison of records with claims may have to set."""
+    until(
+        f"all are {status}", lambda: {item.status for item in records(running, uuids)} == {status}, 2 * SETTLE_SECONDS
+    )
