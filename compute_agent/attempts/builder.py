@@ -33,7 +33,7 @@ def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements:
                 # Count now: the next intent of this message must fit as well.
                 guest_manager.hold(verdict)
                 admitted.append(verdict)
-        guest_manager.add_intents(admitted)
+        guest_manager.journal.put(admitted)
     except BaseException:
         for intent in admitted:
             guest_manager.drop(replace(intent, outcome=AttemptResult.REFUSED))

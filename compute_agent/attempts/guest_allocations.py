@@ -99,12 +99,6 @@ class GuestManager:
             if not live:
                 LOG.warning("Ignored the damaged file of guest %s: it has no live claim", uuid)
 
-    def add_intents(self, intents: Sequence[Attempt]) -> None:
-        """Journal admitted attempts and hold their resources."""
-        self.journal.put(intents)
-        for attempt in intents:
-            self.hold(attempt)
-
     def hold(self, attempt: Attempt) -> None:
         """Count the attempt's resources as used, and its build as in progress. Idempotent."""
         with self.activity.lock:

@@ -82,9 +82,10 @@ class BuildSaga:
     ) -> list[InstanceRecord]:
         """Retry ``step`` for instances in which it set an undeclared step, so that they hold up no others."""
         former = {instance.uuid: instance for instance in group}
-        declared = [record for record in changed if step.may_set(record.step)]
+        declared = []
         for record in changed:
             if step.may_set(record.step):
+                declared.append(record)
                 continue
             reason = f"internal error: step {record.step} must not follow {step.name}"
             LOG.error("Instance %s: %s; retrying", record.uuid, reason)

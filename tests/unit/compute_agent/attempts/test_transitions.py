@@ -319,7 +319,8 @@ def test_guest_that_starts_off_stays_off_after_a_crash_while_it_was_made(rig: Ag
     """Given an agent that died before it journalled the guest, when the next one starts, then the guest is off."""
     intent = replace(rig.intent("a"), starts_off=True)
     assert rig.guest_manager is not None
-    rig.guest_manager.add_intents([intent])
+    rig.guest_manager.hold(intent)
+    rig.guest_manager.journal.put([intent])
     rig.guest_manager.journal.advance([intent.ref], Stage.CONFIRMED)
     if is_spawned:
         rig.guest_manager.hypervisor.spawn(intent.ref, intent.name, is_off=True)

@@ -13,6 +13,24 @@ from tests.unit.rpcapi.cli.fake_claims import Claims
 from tests.unit.rpcapi.cli.fake_scheduler import Scheduler
 from tests.unit.rpcapi.cli.pages import page_of
 
+# Configuration with a flavor of groups, traits and devices, and an image.
+CLOUD = """
+[flavor:gpu]
+vcpus = 4
+memory_mb = 4096
+disk_gb = 20
+extra_specs = resources1:VGPU=1, trait1:CUSTOM_A=required, accel:device_profile=fpga, "pci_passthrough:alias=a:1,b:1"
+[image:debian]
+id = 77
+disk_format = qcow2
+properties = hw_architecture=x86_64, trait:CUSTOM_B=required
+[device_profile:fpga]
+group = resources:FPGA=1, trait:CUSTOM_AES=required
+[pci]
+alias = {"name": "a", "resource_class": "CUSTOM_A"}
+alias = {"name": "b", "vendor_id": "8086", "product_id": "1572"}
+"""
+
 
 def instance(uuid, **values):
     defaults = {

@@ -14,24 +14,6 @@ def test_boot_prints_the_servers_and_the_request_id(cluster, gantt):
     assert f"Request {cluster.conductor.contexts[0].request_id}" in result.err
 
 
-CLOUD = """
-[flavor:gpu]
-vcpus = 4
-memory_mb = 4096
-disk_gb = 20
-extra_specs = resources1:VGPU=1, trait1:CUSTOM_A=required, accel:device_profile=fpga, "pci_passthrough:alias=a:1,b:1"
-[image:debian]
-id = 77
-disk_format = qcow2
-properties = hw_architecture=x86_64, trait:CUSTOM_B=required
-[device_profile:fpga]
-group = resources:FPGA=1, trait:CUSTOM_AES=required
-[pci]
-alias = {"name": "a", "resource_class": "CUSTOM_A"}
-alias = {"name": "b", "vendor_id": "8086", "product_id": "1572"}
-"""
-
-
 def test_wait_returns_when_all_are_active(cluster, gantt):
     result = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json")
     assert result.code == 0

@@ -3,22 +3,7 @@
 
 import pytest
 
-CLOUD = """
-[flavor:gpu]
-vcpus = 4
-memory_mb = 4096
-disk_gb = 20
-extra_specs = resources1:VGPU=1, trait1:CUSTOM_A=required, accel:device_profile=fpga, "pci_passthrough:alias=a:1,b:1"
-[image:debian]
-id = 77
-disk_format = qcow2
-properties = hw_architecture=x86_64, trait:CUSTOM_B=required
-[device_profile:fpga]
-group = resources:FPGA=1, trait:CUSTOM_AES=required
-[pci]
-alias = {"name": "a", "resource_class": "CUSTOM_A"}
-alias = {"name": "b", "vendor_id": "8086", "product_id": "1572"}
-"""
+from tests.unit.rpcapi.cli.fakes import CLOUD
 
 
 def test_placement_options_are_in_the_spec(cluster, gantt):

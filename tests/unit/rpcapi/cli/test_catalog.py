@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.unit.rpcapi.cli.fakes import CLOUD
+
 
 def test_configured_and_built_in_flavors_are_listed(cluster, gantt, config_file):
     with config_file.open("a") as file:
@@ -144,24 +146,6 @@ def test_file_that_is_not_json_is_one_line(cluster, gantt, tmp_path, text):
     path.write_text(text)
     result = gantt("flavor", "import", str(path))
     assert result.code == 1 and f"{path} cannot be read as JSON" in result.err
-
-
-CLOUD = """
-[flavor:gpu]
-vcpus = 4
-memory_mb = 4096
-disk_gb = 20
-extra_specs = resources1:VGPU=1, trait1:CUSTOM_A=required, accel:device_profile=fpga, "pci_passthrough:alias=a:1,b:1"
-[image:debian]
-id = 77
-disk_format = qcow2
-properties = hw_architecture=x86_64, trait:CUSTOM_B=required
-[device_profile:fpga]
-group = resources:FPGA=1, trait:CUSTOM_AES=required
-[pci]
-alias = {"name": "a", "resource_class": "CUSTOM_A"}
-alias = {"name": "b", "vendor_id": "8086", "product_id": "1572"}
-"""
 
 
 def test_configured_images_are_listed(cluster, gantt, config_file):
