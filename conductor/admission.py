@@ -119,3 +119,8 @@ def count_amounts(spec: "objects.RequestSpec") -> dict[str, int]:
     for resources in (spec.resources, *(fields.get("resources", {}) for fields in spec.groups.values())):
         amounts.update(resources)
     return dict(amounts)
+
+
+def has_amounts(allocations: Mapping[str, Mapping[str, int]] | None, spec: "objects.RequestSpec") -> bool:
+    """Return whether a claim has the amounts of ``spec``; ``allocations`` is None if it takes them from its host."""
+    return allocations is None or {INSTANCES: 1, **total_amounts(allocations)} == count_amounts(spec)

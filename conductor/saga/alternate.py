@@ -11,6 +11,7 @@ from itertools import groupby
 
 from oslo_log import log
 
+from conductor.admission import has_amounts
 from conductor.claim_answers import ClaimAnswerRow, results_by_claim
 from conductor.collaborators import CALL_ERRORS, summarize_error
 from conductor.saga import cast, claims
@@ -126,6 +127,8 @@ def _prepare_claims(context: StepContext, group: Sequence[InstanceRecord]) -> ob
 
 def _apply_answer(context: StepContext, instance: InstanceRecord, result: ClaimAnswerRow) -> InstanceRecord:
     if result.answer == Answer.PREPARED and result.host is not None:
+        if not has_amounts(result.allocations, context.destination_spec(instance)):
+            return set_step(instance, SagaStep.SETTLE)  # a forgotten resize used the attempt number
         remaining = list(instance.alternates)
         if result.host in remaining:
             remaining = remaining[remaining.index(result.host) + 1 :]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from oslo_log import log
 
+from conductor.admission import has_amounts
 from conductor.collaborators import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import claims, group_moves
 from conductor.saga.live_moves import ABORTED, is_aborted, moves_live
@@ -13,7 +14,7 @@ from conductor.saga.moves import destinations_of
 from conductor.saga.step_context import StepContext
 from conductor.saga.transitions import assign_host, building_status, describe_attempts, set_step
 from conductor.store.records import InstanceRecord, SagaStep
-from rpcapi import errors
+from rpcapi import errors, objects
 from rpcapi.resources import transient
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.statuses import InstanceStatus
@@ -33,16 +34,18 @@ def select(context: StepContext, instances: Sequence[InstanceRecord]) -> list[In
     attempt = max(instance.attempt for instance in instances)
     fresh = all(context.is_certain(instance) for instance in instances)
     try:
+        spec = context.destination_spec(instances[0])
         context.check_stores(instances)
         selections = context.clients.scheduler.select_destinations(
             context.new_ctxt(),
-            context.destination_spec(instances[0]),
+            spec,
             [instance.uuid for instance in instances],
             attempt=attempt,
             alternates=context.limits.max_attempts - 1,
             fresh=fresh,
             moves=destinations_of(instances),
         )
+        _check_amounts(spec, instances, selections)
     except (*transient.ERRORS, *NO_ANSWER_ERRORS) as error:
         LOG.warning("No answer about hosts for %d instances: %s", len(instances), summarize_error(error))
         may_run = isinstance(error, (errors.ClaimClosed, errors.StoreUnavailable)) and not fresh
@@ -136,6 +139,23 @@ def _retry(context: StepContext, instance: InstanceRecord, error: Exception) -> 
     return replace(context.retry_later(instance, error), since_ms=instance.since_ms or context.now_ms)
 
 
+def _check_amounts(
+    spec: objects.RequestSpec, instances: Sequence[InstanceRecord], selections: objects.Selections
+) -> None:
+    """Check that the claims are of this request: a forgotten resize may have used the attempt number.
+
+    Raises ClaimError.
+    """
+    for index, instance in enumerate(instances):
+        if not has_amounts(selections.allocations_of(index), spec):
+            raise errors.ClaimError(
+                consumer=instance.uuid,
+                attempt=selections.attempt,
+                partition=selections.partition,
+                why="it has the amounts of another request",
+            )
+
+
 def _settle_conflict(context: StepContext, instance: InstanceRecord, error: errors.ClaimConflict) -> InstanceRecord:
     """Settle the instance if its own live claim has a different attempt number, otherwise retry."""
     if instance.uuid == error.kwargs.get("consumer"):
@@ -149,10 +169,10 @@ def _start_new_attempt(
 ) -> list[InstanceRecord]:
     """Select again under a new attempt number, because the claims ended before any build message.
 
-    Nothing can run under claims that expired or that a new epoch ended, so the attempt does not count. All instances
-    wait until every claim has ended.
+    Nothing can run under claims that expired, that a new epoch ended or that nobody confirmed, so the attempt does not
+    count. All instances wait until every claim has ended.
     """
-    LOG.info("Claims of attempt %d have ended, selecting again: %s", instances[0].attempt, summarize_error(error))
+    LOG.info("Claims of attempt %d cannot be used, selecting again: %s", instances[0].attempt, summarize_error(error))
     answers = claims.abort(context, instances)
     if answers is None:
         return [_wait_or_fail(context, instance, error) for instance in instances]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from conductor.admission import count_amounts, total_amounts
+from conductor.admission import count_amounts, has_amounts, total_amounts
 from conductor.resized_spec import larger_amounts
 from conductor.saga.claims import ENDED_ANSWERS
 from conductor.saga.step_context import StepContext
@@ -150,5 +150,7 @@ def read_attempt(context: StepContext, instance: InstanceRecord, claim: Claim) -
 def resized_spec(context: StepContext, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:
     """Return a spec for the claim's amounts with the old flavor; None if the record has these amounts."""
     spec = context.spec_of(instance)
+    if has_amounts(claim["allocations"], spec):
+        return None
     resized: objects.RequestSpec = spec.with_values(resources=total_amounts(claim["allocations"]), groups={})
-    return None if count_amounts(resized) == count_amounts(spec) else resized
+    return resized

@@ -123,6 +123,7 @@ class FakeScheduler:
             deadline_ms=0,
             epoch=snapshot.epoch,
             position=snapshot.position,
+            allocations=[result.allocations for result in prepared],
         )
 
     def _candidates(self, spec: objects.RequestSpec, nodes: Sequence[str], index: int, count: int) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from conductor.admission import count_amounts
 from conductor.saga.alternate import alternate
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
@@ -53,6 +54,21 @@ def test_build_with_expired_claim_goes_to_alternate(cluster: SimulatedCluster) -
     cluster.settle()
     assert history(cluster, uuid) == [(1, "h1/n", "refused")]
     assert cluster.record(uuid).status == "ACTIVE"
+    cluster.check([uuid])
+
+
+def test_instance_counts_the_claim_of_a_forgotten_resize_at_its_alternate(cluster: SimulatedCluster) -> None:
+    """Given a claim of the next attempt with the amounts of another flavor."""
+    (uuid,) = uuid_list(1)
+    cluster.hosts.behaviours[uuid, 1] = "refused"
+    cluster.build([uuid])
+    cluster.work()
+    cluster.hosts.deliver()
+    larger = SPEC.with_values(resources={"VCPU": 2})
+    cluster.scheduler.select_destinations(CTXT, larger, [uuid], attempt=2)
+    cluster.settle()
+    assert cluster.statuses([uuid]) == ["ACTIVE"]
+    assert (cluster.record(uuid).attempt, cluster.record(uuid).amounts) == (2, count_amounts(larger))
     cluster.check([uuid])
 
 

@@ -94,6 +94,18 @@ def test_claims_ended_before_build_are_selected_again(cluster: SimulatedCluster)
     cluster.check(uuids)
 
 
+def test_claim_of_a_forgotten_resize_is_not_used(cluster: SimulatedCluster) -> None:
+    """Given a prepared claim of the same attempt with the amounts of another flavor."""
+    (uuid,) = uuid_list(1)
+    cluster.scheduler.select_destinations(CTXT, SPEC.with_values(resources={"VCPU": 2}), [uuid])
+    cluster.build([uuid])
+    cluster.settle()
+    assert cluster.statuses([uuid]) == ["ACTIVE"]
+    (claim,) = cluster.ledger.store.claims()[0]
+    assert (claim.attempt, claim.allocations) == (2, {claim.host: SPEC.resources})
+    cluster.check([uuid])
+
+
 def test_claims_that_end_before_a_build_cost_no_attempt(cluster: SimulatedCluster) -> None:
     """Given more lost answers than attempts, and a host that refuses the build, then an alternate is still tried."""
     uuids = uuid_list(2)
