@@ -100,6 +100,10 @@ class ChaosCluster:
     def agents(self) -> list[str]:
         return [name for name, program in self.programs.items() if program == "compute"]
 
+    @property
+    def conductors(self) -> list[str]:
+        return [name for name, program in self.programs.items() if program == "conductor"]
+
     def state_folder(self, agent: str) -> Path:
         return self.layout.state / agent
 

@@ -29,7 +29,11 @@ class CallOutcome(StrEnum):
 
 @dataclass(slots=True)
 class Operation:
-    """Call: boot, delete, list or a change; ``migrations`` maps instances to the migrations that the call names."""
+    """Call: boot, delete, list or a change.
+
+    ``migrations`` maps instances to the migrations that the call names. A call that the conductors' store forgot
+    ``was_forgotten``; its outcome is UNKNOWN.
+    """
 
     verb: str
     uuids: Sequence[str]
@@ -39,6 +43,7 @@ class Operation:
     error: str = ""
     statuses: Mapping[str, str] = field(default_factory=dict)
     migrations: Mapping[str, str] = field(default_factory=dict)
+    was_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,22 @@ class CallHistory:
             if operation.verb == verb and operation.outcome in accepted
             for item in operation.uuids
         }
+
+    def forget(self) -> None:
+        """Mark the acknowledged calls that the conductors' store forgot."""
+        losses = [(fault["forgets_since"], fault["at"]) for fault in self.faults if fault.get("forgets_since")]
+        for operation in self.operations:
+            if operation.outcome is CallOutcome.ACKNOWLEDGED and operation.ended_at is not None:
+                ended_at = operation.ended_at
+                operation.was_forgotten = any(since <= ended_at and operation.began_at <= at for since, at in losses)
+                if operation.was_forgotten:
+                    operation.outcome = CallOutcome.UNKNOWN
+
+    def may_have_forgotten_fence(self, host: str, at: float) -> bool:
+        """Return whether before ``at`` a store lost claims after the fault for which the host was fenced."""
+        fenced = [fault["at"] for fault in self.faults if host in fault.get("hosts", ())]
+        losses = [fault["at"] for fault in self.faults if fault.get("loses_claims")]
+        return any(since <= loss <= at for since in fenced for loss in losses)
 
     def lost_hosts(self) -> dict[str, float]:
         return {host: fault["at"] for fault in self.faults for host in fault.get("hosts", ())}
@@ -177,6 +198,7 @@ def read(path: Path) -> CallHistory:
             except ValueError:
                 continue
             _add(history, operations, document)
+    history.forget()
     return history
 
 

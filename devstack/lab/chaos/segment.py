@@ -110,7 +110,15 @@ class Segment:
         for fault in burst.faults:
             time.sleep(fault.pause)
             detail = fault.inject()
-            writer.fault(name=fault.kind.name, detail=detail, step="inject", idle=burst.is_idle, hosts=fault.lost_hosts)
+            writer.fault(
+                name=fault.kind.name,
+                detail=detail,
+                step="inject",
+                idle=burst.is_idle,
+                hosts=fault.lost_hosts,
+                loses_claims=fault.kind.loses_claims,
+                forgets_since=fault.forgets_since,
+            )
             ends.append((time.monotonic() + fault.hold, fault, detail))
         for end, fault, detail in sorted(ends, key=lambda item: item[0]):
             time.sleep(max(0.0, end - time.monotonic()))

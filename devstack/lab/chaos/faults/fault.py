@@ -22,7 +22,8 @@ DrawTarget = Callable[[ChaosCluster, random.Random], Target]
 class FaultKind:
     """Kind of fault; ``hold`` is the range of seconds between injection and repair.
 
-    ``needs_load`` tells whether the fault cannot occur on an idle cluster.
+    ``needs_load`` tells whether the fault cannot occur on an idle cluster, ``loses_claims`` whether a partition's store
+    forgets its last writes.
     """
 
     name: str
@@ -30,6 +31,7 @@ class FaultKind:
     steps: Callable[..., Steps]
     hold: tuple[float, float] = (0.0, 0.5)
     needs_load: bool = False
+    loses_claims: bool = False
 
 
 class Fault:
@@ -44,6 +46,7 @@ class Fault:
         self.chance = chance
         self.occurred = True
         self.lost_hosts: Sequence[str] = ()  # service hosts whose guests end with the fault
+        self.forgets_since: float | None = None  # CLOCK_MONOTONIC seconds; the conductors' store forgets what follows
         self.targets, arguments = kind.draw(cluster, chance)
         self.pause, self.hold = chance.uniform(*PAUSE), chance.uniform(*kind.hold)
         self._steps = kind.steps(self, *arguments)
@@ -63,6 +66,10 @@ def draw_bus(cluster: ChaosCluster, chance: random.Random) -> Target:
 
 def draw_records(cluster: ChaosCluster, chance: random.Random) -> Target:
     return frozenset({RECORDS}), ()
+
+
+def draw_records_and_conductors(cluster: ChaosCluster, chance: random.Random) -> Target:
+    return frozenset({RECORDS, *cluster.conductors}), ()
 
 
 def draw_store(cluster: ChaosCluster, chance: random.Random) -> Target:

@@ -9,7 +9,16 @@ from pathlib import Path
 
 import redis
 
-from devstack.lab.chaos.faults.fault import Fault, FaultKind, Steps, draw_records, draw_store, limit_files
+from conductor.store.keys import key
+from devstack.lab.chaos.faults.fault import (
+    Fault,
+    FaultKind,
+    Steps,
+    draw_records,
+    draw_records_and_conductors,
+    draw_store,
+    limit_files,
+)
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import poll
@@ -119,6 +128,30 @@ def fill_records_disk(fault: Fault) -> Steps:
     fault.occurred = has_ended
 
 
+def restore_records(fault: Fault) -> Steps:
+    """Restore the conductors' store from a copy of its files that is some seconds old (docs/restore-a-backup.md)."""
+    cluster, records = fault.cluster, fault.cluster.records
+    since = time.monotonic()
+    backup = _copied_data(records)
+    age = fault.chance.uniform(0.5, 4.0)
+    time.sleep(age)
+    cluster.without_power.update(cluster.conductors)
+    try:
+        for name in cluster.conductors:
+            cluster.kill_daemon(name)
+        records.kill()
+        shutil.rmtree(records.folder / "data")
+        backup.rename(records.folder / "data")
+        records.start()
+        with records.client() as client:
+            client.hdel(key("meta"), "epoch")
+    finally:
+        cluster.without_power.difference_update(cluster.conductors)
+    fault.forgets_since = since
+    yield f"the conductors' store, {age:.1f} s old"
+    cluster.revive()
+
+
 def _replica(group: SentinelGroup, primary: RedisServer) -> RedisServer:
     return next(server for server in group.servers if server is not primary)
 
@@ -193,11 +226,12 @@ FAULTS = (
     FaultKind("store killed and restarted", draw_store, restart_store),
     FaultKind("store suspended", draw_store, suspend_store, (0.2, 4.0)),
     FaultKind("store failed over", draw_store, fail_over),
-    FaultKind("store failed over to a lagging replica", draw_store, fail_over_to_lagging_replica),
-    FaultKind("store emptied", draw_store, empty_store),
-    FaultKind("store restored from a backup", draw_store, restore_backup),
+    FaultKind("store failed over to a lagging replica", draw_store, fail_over_to_lagging_replica, loses_claims=True),
+    FaultKind("store emptied", draw_store, empty_store, loses_claims=True),
+    FaultKind("store restored from a backup", draw_store, restore_backup, loses_claims=True),
     FaultKind("store's clock stepped", draw_store, step_store_clock),
     FaultKind("store's disk full", draw_store, fill_store_disk, (1.0, 5.0)),
     FaultKind("records killed and restarted", draw_records, restart_records, (0.0, 3.0)),
+    FaultKind("records restored from a backup", draw_records_and_conductors, restore_records),
     FaultKind("records' disk full", draw_records, fill_records_disk, (1.0, 5.0)),
 )

@@ -11,6 +11,7 @@ from devstack.lab.chaos.draw import KINDS, draw
 CLUSTER: Any = SimpleNamespace(
     programs={"scheduler": "scheduler", "conductor-0": "conductor", "compute-0": "compute", "compute-1": "compute"},
     stores={"default": None, "second": None},
+    conductors=["conductor-0"],
 )
 BURSTS = 60
 

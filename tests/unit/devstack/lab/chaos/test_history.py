@@ -62,3 +62,34 @@ def test_torn_last_line_is_ignored(tmp_path: Path) -> None:
 
 def test_missing_file_is_an_empty_history(tmp_path: Path) -> None:
     assert not history.read(tmp_path / "none").operations
+
+
+def test_forgotten_calls_have_no_certain_outcome(tmp_path: Path) -> None:
+    """Given a backup at 2.5 s that replaces the conductors' store at 7 s."""
+    path = tmp_path / "history"
+    lines = writer(path)
+    for verb in ("before", "forgotten"):
+        lines.answer(lines.call(verb, ["a"]), CallOutcome.ACKNOWLEDGED)
+    refused = lines.call("refused", ["a"])
+    lines.answer(refused, CallOutcome.REFUSED)
+    lines.fault(name="restored", forgets_since=2.5)
+    lines.answer(lines.call("after", ["a"]), CallOutcome.ACKNOWLEDGED)
+    outcomes = {item.verb: (item.outcome, item.was_forgotten) for item in history.read(path).operations}
+    assert outcomes == {
+        "before": (CallOutcome.ACKNOWLEDGED, False),
+        "forgotten": (CallOutcome.UNKNOWN, True),
+        "refused": (CallOutcome.REFUSED, False),
+        "after": (CallOutcome.ACKNOWLEDGED, False),
+    }
+
+
+def test_fence_may_be_forgotten_by_a_later_loss(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    lines = writer(path)
+    lines.fault(name="emptied", loses_claims=True)
+    lines.fault(name="lost", hosts=["h1"])
+    lines.fault(name="restarted", loses_claims=False)
+    lines.fault(name="emptied", loses_claims=True)
+    read = history.read(path)
+    seen = [(host, at) for host in ("h1", "h2") for at in (3.5, 4.5) if read.may_have_forgotten_fence(host, at)]
+    assert seen == [("h1", 4.5)]

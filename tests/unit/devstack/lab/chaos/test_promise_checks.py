@@ -41,6 +41,17 @@ def test_unanswered_boot_may_have_no_record() -> None:
     assert not run.check().violations
 
 
+def test_forgotten_boot_may_have_ended() -> None:
+    run = CraftedRun()
+    run.history.faults.append({"at": 9.0, "forgets_since": 1.0})
+    run.history.forget()
+    run.instances.clear()
+    run.guests.clear()
+    run.attempts.clear()
+    run.change_partition(claims=[], used={}, ended={RUNS: {1: "released"}, DELETED: {1: "released"}})
+    assert not run.check().violations
+
+
 def test_boot_that_ended_without_a_delete() -> None:
     run = CraftedRun()
     run.instances[REFUSED] = replace(run.instances[REFUSED], status="DELETED")
@@ -271,6 +282,14 @@ def test_two_guests_at_one_time() -> None:
     run = CraftedRun()
     run.history.guests.append(GuestSighting(2.5, "h1", RUNS, 1, False, ("attempt 2 on h2",)))
     assert run.kinds() == {ViolationKind.DOUBLY_RUNNING}
+
+
+@pytest.mark.parametrize("host", ["h1", "h2"])
+def test_two_guests_after_a_store_forgot_the_fence_of_one(host: str) -> None:
+    run = CraftedRun()
+    run.history.faults += [{"at": 2.1, "hosts": [host]}, {"at": 2.2, "loses_claims": True}]
+    run.history.guests.append(GuestSighting(2.5, "h1", RUNS, 1, False, ("attempt 2 on h2",)))
+    assert not run.check().violations
 
 
 def test_sums_beyond_capacity_at_one_time() -> None:
