@@ -18,6 +18,8 @@ from typing import Any
 
 from devstack.lab.chaos.final_state import Allocations
 
+CUT_SECONDS = 2.0  # a power cut is recorded so long after the first guest ended, at most
+
 
 class CallOutcome(StrEnum):
     """Outcome of a call as its caller knows it."""
@@ -125,12 +127,15 @@ class CallHistory:
 
     def may_have_forgotten_fence(self, host: str, at: float) -> bool:
         """Return whether before ``at`` a store lost claims after the fault for which the host was fenced."""
-        fenced = [fault["at"] for fault in self.faults if host in fault.get("hosts", ())]
         losses = [fault["at"] for fault in self.faults if fault.get("loses_claims")]
-        return any(since <= loss <= at for since in fenced for loss in losses)
+        return any(cut <= loss <= at for cut in self._power_cuts(host) for loss in losses)
 
-    def lost_hosts(self) -> dict[str, float]:
-        return {host: fault["at"] for fault in self.faults for host in fault.get("hosts", ())}
+    def has_lost_power(self, host: str, started_at: float, ended_at: float) -> bool:
+        """Return whether a guest that was seen between these times ended with the power of its host."""
+        return any(started_at <= cut <= ended_at + CUT_SECONDS for cut in self._power_cuts(host))
+
+    def _power_cuts(self, host: str) -> list[float]:
+        return [fault["at"] for fault in self.faults if host in fault.get("hosts", ())]
 
     def migrations(
         self, verbs: Iterable[str] | None = None, outcomes: Iterable[CallOutcome] = tuple(CallOutcome)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promises to callers against the final state: nothing acknowledged is lost, nothing stops unasked."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -171,12 +172,13 @@ def _stopped(history: CallHistory, state: FinalState, promises: Promises) -> Ite
         for item in state.attempts
         if not item.is_live
     }
-    ran = {(item.uuid, item.attempt, item.host): item.at for item in history.guests}
-    ran |= {(item.uuid, item.attempt, item.host): 0.0 for item in state.attempts if item.was_spawned}
-    lost_hosts = history.lost_hosts()
+    # By guest, when it started and when it ended, as far as an observer saw it.
+    ran = {(item.uuid, item.attempt, item.host): (0.0, math.inf) for item in state.attempts if item.was_spawned}
+    for item in history.guests:
+        key = (item.uuid, item.attempt, item.host)
+        ran[key] = (ran.get(key, (0.0, 0.0))[0], item.at) if item.ended else (item.at, math.inf)
     for key in sorted(ran.keys() - running):
-        has_lost_power = ran[key] < lost_hosts.get(key[2], 0.0)
-        if key[0] not in promises.maybe_ended and not has_lost_power:
+        if key[0] not in promises.maybe_ended and not history.has_lost_power(key[2], *ran[key]):
             why = journal_ends.get(key, "the journal does not say why")
             yield Violation(ViolationKind.STOPPED, key[0], f"attempt {key[1]} ran on {key[2]} and is gone; {why}")
 

@@ -263,10 +263,12 @@ def test_guest_that_stopped_unasked() -> None:
     assert run.kinds() == {ViolationKind.STOPPED}
 
 
-@pytest.mark.parametrize(("lost_at", "kinds"), [(2.5, set()), (1.0, {ViolationKind.STOPPED})])
+@pytest.mark.parametrize(
+    ("lost_at", "kinds"), [(2.5, set()), (4.5, set()), (1.0, {ViolationKind.STOPPED}), (9.0, {ViolationKind.STOPPED})]
+)
 def test_guest_that_stopped_with_the_power_of_its_host(lost_at: float, kinds: set[ViolationKind]) -> None:
     run = CraftedRun()
-    run.history.guests.append(GuestSighting(2.0, "h1", RUNS, 7, False))
+    run.history.guests += [GuestSighting(2.0, "h1", RUNS, 7, False), GuestSighting(3.0, "h1", RUNS, 7, True)]
     run.history.faults.append({"at": lost_at, "hosts": ["h1"]})
     assert run.kinds() == kinds
 
