@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from compute_agent.attempts import saga
 from devstack.lab.chaos import daemon
 from devstack.lab.chaos.daemon import Phase
 
@@ -72,3 +73,8 @@ def test_clock_follows_the_offset(control: Path, monkeypatch: pytest.MonkeyPatch
     assert (time.time(), time.time_ns()) == (1000.0, 1000 * 10**9)
     daemon.step_clock(control, -3600.0)
     assert (time.time(), time.time_ns()) == (-2600.0, -2600 * 10**9)
+
+
+def test_reminders_of_agents_are_more_frequent() -> None:
+    for name, interval_ms in daemon.REMINDERS_MS.items():
+        assert 0 < interval_ms < getattr(saga, name)
