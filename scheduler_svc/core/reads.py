@@ -11,9 +11,7 @@ Reads = Mapping[str, frozenset[str]]
 NO_READS: Reads = {}
 ALWAYS = "inventories"  # claims need it
 CLAIMED = "used"  # sums of the store; agents never send them
-# Reported counts to which workers add unreported claims, and the number of resizes from a host that Nova has not
-# confirmed yet: their claims at the source have no instance.
-INSTANCES, IO_OPS, UNCONFIRMED_RESIZES = "metrics.instances", "metrics.io_ops", "metrics.unconfirmed_resizes"
+INSTANCES, IO_OPS = "metrics.instances", "metrics.io_ops"  # reported counts to which workers add unreported claims
 
 
 def union(read_sets: Iterable[Reads]) -> Reads:
@@ -21,8 +19,8 @@ def union(read_sets: Iterable[Reads]) -> Reads:
     for reads in read_sets:
         for namespace, keys in reads.items():
             merged[namespace] = merged.get(namespace, frozenset()) | keys
-    if not {INSTANCES, IO_OPS}.isdisjoint(merged.get("compute", ())):
-        merged["compute"] |= {INSTANCES, UNCONFIRMED_RESIZES}
+    if IO_OPS in merged.get("compute", ()):
+        merged["compute"] |= {INSTANCES}
     return merged
 
 

@@ -14,7 +14,9 @@ Allocations = Mapping[str, Amounts]  # provider -> amounts
 # Pseudo resource classes of used sums. They are in lower case, unlike resource classes, and have no capacity.
 CLAIMS = "claims"  # number of live claims on a node, or with allocations from a provider
 FOREIGN_CLAIMS = "foreign_claims"  # live claims of nodes of other service hosts; no agent builds them here
-CLAIM_COUNTS = frozenset({CLAIMS, FOREIGN_CLAIMS})
+REPORTED_BUILT = "reported_built"  # instances that the node's last report counts as no builds in progress
+BUILT = "built"  # live claims of these instances: at most REPORTED_BUILT, and at most CLAIMS minus FOREIGN_CLAIMS
+CLAIM_COUNTS = frozenset({CLAIMS, FOREIGN_CLAIMS, REPORTED_BUILT, BUILT})
 
 
 class ClaimRef(NamedTuple):
@@ -46,12 +48,22 @@ class GroupMembers:
 NO_MEMBERS = GroupMembers()
 
 
+class ClaimLimits(NamedTuple):
+    """How many live claims a node may have, including the new one; None means no limit."""
+
+    claims: int | None = None
+    builds: int | None = None  # claims that are neither built nor foreign
+
+
+UNLIMITED = ClaimLimits()
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     host: str
     allocations: Allocations | None = None  # None means the batch's resources from the host's root provider
     sums_position: int = 0  # log position at which the host's sums were read, if later than the batch's
-    claim_limit: int | None = None  # live claims that the node may have, including this one; None means no limit
+    limits: ClaimLimits = UNLIMITED
 
 
 @dataclass(frozen=True, slots=True)

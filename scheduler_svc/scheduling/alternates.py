@@ -11,7 +11,7 @@ from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
 from rpcapi.resources.trees.search import RETRY_FACTOR, NoCandidateReason
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import compute
-from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
+from scheduler_svc.core.records import UNLIMITED, Allocations, BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import AllocationFinder
@@ -74,7 +74,7 @@ class AlternateClaimer:
             replace(
                 intent,
                 candidates=[
-                    replace(candidate, claim_limit=limits.get(candidate.host)) for candidate in intent.candidates
+                    replace(candidate, limits=limits.get(candidate.host, UNLIMITED)) for candidate in intent.candidates
                 ],
             )
             for intent in batch.intents

@@ -9,7 +9,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.validation.moves import NO_MOVE
-from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Intent
+from scheduler_svc.core.records import UNLIMITED, Allocations, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.interfaces import DecisionStore
@@ -46,7 +46,7 @@ def claim_batch(
         name: Candidate(
             name,
             sums_position=snapshot.claimed_positions.get(name, 0),
-            claim_limit=snapshot.claim_limits.get(name),
+            limits=snapshot.claim_limits.get(name, UNLIMITED),
         )
         for names in ranked
         for name in names

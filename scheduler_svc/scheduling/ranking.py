@@ -13,7 +13,7 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.reads import Reads, union
-from scheduler_svc.core.records import Allocations
+from scheduler_svc.core.records import Allocations, ClaimLimits
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.view import View
@@ -83,7 +83,7 @@ class RankingSnapshot:
     # Some rejected hosts by reason, if no host passed or the call asks for samples.
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shared: SharedRanking | None = None  # set if the ranking was made for several calls
-    claim_limits: Mapping[str, int] = field(default_factory=dict)  # of candidates, see pipeline.claim_limits
+    claim_limits: Mapping[str, ClaimLimits] = field(default_factory=dict)  # of candidates, see pipeline.claim_limits
     planned: Sequence[PlannedClaim] = ()  # claims of other calls in the round, counted as if already made
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
+from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation.instances import is_uuid
 from scheduler_svc.store import provider_trees, validation
 from scheduler_svc.store.providers import reported
@@ -162,6 +163,18 @@ def capacity_of(document: Mapping[str, Any]) -> dict[str, int | list[int]]:
 def _unit(inventory: Mapping[str, Any]) -> int | list[int]:
     capacity, least, most, step = (inventory[key] for key in ("capacity", "min_unit", "max_unit", "step_size"))
     return capacity if least <= 1 == step and most >= capacity else [capacity, least, most, step]
+
+
+def built_in(document: Mapping[str, Any] | None) -> int:
+    """Return how many instances the metrics of a node's document count that are no builds in progress."""
+    metrics = {} if document is None else document.get("metrics", {})
+    instances, io_ops, resizes = (_number(metrics.get(name)) for name in ("instances", "io_ops", "unconfirmed_resizes"))
+    return int(max(instances - io_ops, 0) + max(resizes, 0))
+
+
+def _number(value: Any) -> float:
+    """Return a metric's number, 0 if it is missing or out of range."""
+    return value if isinstance(value, int | float) and abs(value) <= MAX_AMOUNT else 0
 
 
 def capacity_in(unit: int | Sequence[int] | None) -> int:

@@ -90,8 +90,9 @@ def _check_intent(intent: Intent, resources: Amounts) -> None:
     for candidate in intent.candidates:
         check_name(candidate.host)
         check_number("position of a candidate", candidate.sums_position, 0, MAX_NUMBER)
-        if candidate.claim_limit is not None:
-            check_number("claim limit of a candidate", candidate.claim_limit, 0, MAX_NUMBER)
+        for limit in candidate.limits:
+            if limit is not None:
+                check_number("limit of a candidate", limit, 0, MAX_NUMBER)
         if candidate.allocations is not None:
             check_allocations(candidate.allocations)
         elif not resources:

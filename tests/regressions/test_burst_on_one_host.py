@@ -16,6 +16,7 @@ from rpcapi.resources.claims import INSTANCE, UNTYPED
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
+from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
@@ -44,10 +45,15 @@ class Burst:
         )
         self._policy = SchedulingPolicy(driver)
         partition = HostPartition(
-            {name: node(SIZES, metrics={"instances": 1, "io_ops": builds}) for name, builds in BUILDS.items()}
+            {name: node(SIZES, metrics={"instances": builds, "io_ops": builds}) for name, builds in BUILDS.items()}
         )
         replica = FollowingReplicaView(partition.store, driver.reads)
         self._scheduler = PartitionScheduler(partition.store, replica, SchedulingLimits())
+        at = (partition.store.state.epoch, partition.store.state.position)
+        for name in (name for name, builds in BUILDS.items() if builds):
+            intents = [Intent(f"build-{name}", 1, [Candidate(name)])]
+            batch = ClaimBatch(f"r-{name}", "p", "u", {"VCPU": 1}, intents, *at, ttl_ms=600_000, fresh=True)
+            assert partition.store.prepare(batch).accepted
         self._shadow = PartitionScheduler(ShadowStore(partition.store), replica, SchedulingLimits())
         self.hosts = Counter()
 

@@ -193,7 +193,6 @@ def test_claims_that_a_placement_client_extends_to_another_host_are_no_builds_th
     assert workers.boot_all(100) == 2 * LIMIT
 
 
-@pytest.mark.xfail(strict=True, reason="the worker computes the limit from the numbers at its own log position")
 @pytest.mark.parametrize("path", PATHS)
 def test_worker_behind_the_log_does_not_exceed_the_limit_of_builds(path: str) -> None:
     workers = Workers("IoOpsFilter", memory_mb={"h1": 1 << 20}, path=path)
@@ -208,7 +207,6 @@ def test_worker_behind_the_log_does_not_exceed_the_limit_of_builds(path: str) ->
     assert workers.counts() == {"h1": LIMIT}
 
 
-@pytest.mark.xfail(strict=True, reason="instances count as built although their claims have ended")
 @pytest.mark.parametrize("path", PATHS)
 def test_guests_without_claims_make_no_room_for_builds(path: str) -> None:
     """Given a fenced host that returns with guests whose claims were released."""

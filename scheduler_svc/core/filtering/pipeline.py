@@ -27,6 +27,7 @@ from scheduler_svc.core.filters import (
 )
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.records import UNLIMITED, ClaimLimits
 from scheduler_svc.core.request import FilterScope, SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
@@ -96,15 +97,25 @@ def without_capacity(filters: Iterable[Filter]) -> Sequence[Filter]:
 
 def claim_limits(
     filters: Sequence[Filter], view: View, request: SchedulingRequest, homes: Mapping[str, int]
-) -> dict[str, int]:
-    """Return {host: maximum number of live claims}, without unlimited hosts. ``homes``: {host: partition number}."""
-    limiting = [host_filter.claim_limit for host_filter in select(filters, request.scope)]
-    columns = [claim_limit(view, request) for claim_limit in limiting if claim_limit is not None]
-    if not columns:
+) -> dict[str, ClaimLimits]:
+    """Return the limits of each host, without unlimited hosts. ``homes``: {host: partition number}."""
+    selected = select(filters, request.scope)
+    limiting = [[each.claim_limit for each in selected], [each.build_limit for each in selected]]
+    columns = [[limit(view, request) for limit in limits if limit is not None] for limits in limiting]
+    if not any(columns):
         return {}
     rows = {name: view.row(name, number) for name, number in homes.items()}
-    limits = {name: min(column[row] for column in columns) for name, row in rows.items() if row is not None}
-    return {name: max(0, math.ceil(limit)) for name, limit in limits.items() if limit <= MAX_LIMIT}
+    limits = {
+        name: ClaimLimits(*(_smallest(column[row] for column in kind) for kind in columns))
+        for name, row in rows.items()
+        if row is not None
+    }
+    return {name: both for name, both in limits.items() if both != UNLIMITED}
+
+
+def _smallest(limits: Iterable[float]) -> int | None:
+    smallest = min(limits, default=math.inf)
+    return max(0, math.ceil(smallest)) if smallest <= MAX_LIMIT else None
 
 
 def run(

@@ -52,7 +52,7 @@ def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, 
         return np.ceil(limit(view) - count(view))
 
     def claim_limit(view: View, request: SchedulingRequest) -> FloatColumn:
-        return limit(view) + view.uncounted_claims(counted.metric)
+        return np.where(np.isnan(view.counted_claims(counted.metric)), np.inf, limit(view))
 
     metrics = {"compute": frozenset({counted.metric})}
     return Filter(
@@ -60,7 +60,8 @@ def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, 
         predicates,
         reads.union([metrics, READS if by_aggregate else {}]),
         remaining_instances=remaining_instances,
-        claim_limit=claim_limit,
+        claim_limit=claim_limit if counted is INSTANCES else None,
+        build_limit=claim_limit if counted is IO_OPS else None,
         reasons=(counted.reason,),
     )
 

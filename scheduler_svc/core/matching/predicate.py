@@ -32,7 +32,8 @@ class Filter:
     per_host: PerHostPredicates | None = None  #: called instead of ``predicates``, if set
     #: How many instances each row takes, if placing an instance changes what the filter reads.
     remaining_instances: Callable[[View, SchedulingRequest], FloatColumn] | None = None
-    #: How many live claims each row may have; the claim script checks it again.
+    #: How many live claims, and how many builds, each row may have; the claim script checks it again.
     claim_limit: Callable[[View, SchedulingRequest], FloatColumn] | None = None
+    build_limit: Callable[[View, SchedulingRequest], FloatColumn] | None = None
     reasons: Sequence[str] = ()  #: reasons of all predicates; {} stands for a name from the request
     in_every_scope: bool = False  #: whether the filter applies to requests of every FilterScope

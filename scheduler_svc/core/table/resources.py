@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from rpcapi.resources.inventory import MAX_AMOUNT
-from scheduler_svc.core.records import CLAIM_COUNTS, CLAIMS, FOREIGN_CLAIMS
+from scheduler_svc.core.records import CLAIM_COUNTS
 from scheduler_svc.core.table.columns import Column, ColumnGroup, FloatColumn, IntColumn, Rows
 
 NO_INVENTORY = 0  # min_unit of providers without an inventory; inventories have at least 1
@@ -76,13 +76,15 @@ class ResourceColumns(ColumnGroup):
 
 
 class ClaimCounts(ColumnGroup):
-    """Numbers of live claims, one row per provider; see CLAIMS and FOREIGN_CLAIMS."""
+    """Numbers of live claims and of built instances, one row per provider; see CLAIM_COUNTS."""
 
-    EMPTY: ClassVar = dict.fromkeys((CLAIMS, FOREIGN_CLAIMS), np.int64(0))
+    EMPTY: ClassVar = dict.fromkeys(sorted(CLAIM_COUNTS), np.int64(0))
     __slots__ = tuple(EMPTY)
 
     claims: IntColumn
     foreign_claims: IntColumn
+    reported_built: IntColumn
+    built: IntColumn
 
 
 class ResourceTable(dict[str, ResourceColumns]):
@@ -109,8 +111,8 @@ class ResourceTable(dict[str, ResourceColumns]):
         """Set a provider's usage. Classes that are not in ``amounts`` are set to 0."""
         for resource_class in self.keys() | amounts.keys() - CLAIM_COUNTS:
             self[resource_class].set_used(row, amounts.get(resource_class, 0))
-        self.counts.claims[row] = amounts.get(CLAIMS, 0)
-        self.counts.foreign_claims[row] = amounts.get(FOREIGN_CLAIMS, 0)
+        for name in CLAIM_COUNTS:
+            getattr(self.counts, name)[row] = amounts.get(name, 0)
 
     def classes(self, row: int) -> set[str]:
         return {resource_class for resource_class, columns in self.items() if columns.capacity[row] > 0}

@@ -3,13 +3,12 @@
 
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from scheduler_svc.core.reads import INSTANCES, IO_OPS, UNCONFIRMED_RESIZES
+from scheduler_svc.core.reads import INSTANCES, IO_OPS
 from scheduler_svc.core.table.addresses import Network
 from scheduler_svc.core.table.aggregates import ZONE, AggregateView
 from scheduler_svc.core.table.columns import Column, FloatColumn, Rows, read_only
@@ -213,23 +212,20 @@ class View:
         reported = read_only(self._table.states.numbers(namespace, key), self.size)
         if namespace != "compute" or key not in (INSTANCES, IO_OPS):
             return reported
-        claims: FloatColumn = self._table.resources.counts.claims[: self.size] - self.uncounted_claims(key)
+        claims = self.counted_claims(key)
         return np.fmax(reported, np.where(claims > 0, claims, np.nan))
 
-    def uncounted_claims(self, key: str) -> FloatColumn:
-        """Return how many claims per row do not count in metric INSTANCES or IO_OPS; inf if unknown.
+    def counted_claims(self, key: str) -> FloatColumn:
+        """Return how many claims per row count in metric INSTANCES or IO_OPS; NaN if unknown.
 
-        All claims are instances. No builds are sources of unconfirmed resizes, instances that are reported as built,
-        and claims of Placement clients, whose guests the host's agent does not report. Hosts report an end before they
-        release its claim, so no ended claim is among those reported as built.
+        All claims are instances. Builds are the claims that are neither built nor foreign, on hosts that report their
+        instances.
         """
+        counts, size = self._table.resources.counts, self.size
         if key == INSTANCES:
-            return np.zeros(self.size)
-        numbers = partial(self._table.states.numbers, "compute")
-        built = np.nan_to_num(numbers(INSTANCES), nan=np.inf) - np.nan_to_num(numbers(IO_OPS))
-        resizes = np.nan_to_num(numbers(UNCONFIRMED_RESIZES))
-        uncounted: FloatColumn = np.maximum(built, 0.0) + resizes + self._table.resources.counts.foreign_claims
-        return uncounted[: self.size]
+            return counts.claims[:size].astype(np.float64)
+        is_unknown = np.isnan(self._table.states.numbers("compute", INSTANCES)[:size])
+        return np.where(is_unknown, np.nan, (counts.claims - counts.foreign_claims - counts.built)[:size])
 
     def state_is(self, namespace: str, key: str, text: str) -> Column:
         """Return a mask of the hosts whose key equals ``text``. Keys and errors are those of ``state``."""

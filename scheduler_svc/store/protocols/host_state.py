@@ -59,7 +59,7 @@ class HostStateStore(VerbRunner, Protocol):
             recorded, stored = self.find_state(namespace, name)
             if not recorded or len(documents.encode(document)) > len(documents.encode(stored)):
                 self.bounds.check(DOCUMENTS)
-        return self._run(states.put_state, namespace, name, version, document)
+        return self._run(states.put_state, namespace, name, version, document=document)
 
     def delete_state(self, namespace: str, name: str, version: int) -> None:
         """Delete the document stored at ``version``; do nothing if there is no document.

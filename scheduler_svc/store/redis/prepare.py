@@ -132,8 +132,7 @@ def _candidate(candidate: Candidate) -> str:
     words = [candidate.host]
     if candidate.sums_position:
         words.append(str(candidate.sums_position))
-    if candidate.claim_limit is not None:
-        words.append(f"<{candidate.claim_limit}")
+    words += [f"{sign}{limit}" for sign, limit in zip("<~", candidate.limits, strict=True) if limit is not None]
     if candidate.allocations is not None:
         words.append(documents.encode(candidate.allocations))
     return " ".join(words)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from rpcapi import errors
+from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.store import aggregates, codecs, documents, namespaces, paging, registrations, reports, verbs
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.providers.reported import ApiProviders
@@ -155,9 +156,11 @@ def list_state(
     return _read_states(connection, namespace, page), following
 
 
-def put_state(connection: RedisConnection, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+def put_state(
+    connection: RedisConnection, namespace: str, name: str, version: int, *, document: Mapping[str, Any]
+) -> int:
     if namespace == namespaces.SERVICE:
-        return run(connection, verbs.states.put_state, namespace, name, version, document)
+        return run(connection, verbs.states.put_state, namespace, name, version, document=document)
     return _write_state(connection, namespace, name, version, document)
 
 
@@ -181,7 +184,10 @@ def _write_state(
         before = next((stored for _name, recorded, stored in rows if recorded == version), None)
         stale = aggregates.touched(before, document)
     text = "" if document is None else documents.encode(document)
-    done, recorded = connection.run("state", stale, namespace=namespace, name=name, version=version, document=text)
+    built = reports.built_in(document) if namespace == compute_node.NAMESPACE else ""
+    done, recorded = connection.run(
+        "state", stale, namespace=namespace, name=name, version=version, document=text, built=built
+    )
     if not done:
         raise namespaces.conflict(namespace, name, recorded, version)
     return int(recorded)
@@ -241,12 +247,17 @@ def _new_record(last: AppliedReport | None, report: HostReport, nodes: tuple[str
     return documents.encode({"schema": SCHEMA, "sequence": report.sequence, "agent": report.agent, "nodes": nodes})
 
 
-def _document_rows(plan: reports.ReportPlan) -> Iterator[str]:
+def _document_rows(plan: reports.ReportPlan) -> Iterator[str | int]:
     for change in plan.changes:
         capacity = documents.encode(reports.capacity_of(change.document)) if change.inventory else ""
-        yield from (change.document["id"], documents.encode(change.document), capacity)
+        yield from (
+            change.document["id"],
+            documents.encode(change.document),
+            capacity,
+            reports.built_in(change.document),
+        )
     for name in plan.removed_nodes:
-        yield from (name, "", "")
+        yield from (name, "", "", 0)
 
 
 def _link_rows(linked: Mapping[str, str], unlinked: Mapping[str, str]) -> list[str]:

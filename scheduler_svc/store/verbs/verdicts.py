@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import GroupPolicy, Verdict
-from scheduler_svc.core.records import CLAIMS, Allocations, Candidate, Claim, ClaimBatch, ClaimRef
+from scheduler_svc.core.records import BUILT, CLAIMS, Allocations, Candidate, Claim, ClaimBatch, ClaimRef
+from scheduler_svc.store.unverified import own_claims
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.pinning import has_left
 
@@ -74,8 +75,10 @@ def _judge_rules(
 ) -> Verdict:
     """Return FITS, or which rule besides capacity forbids the candidate."""
     host = candidate.host
-    number = partition.used.get(host, {}).get(CLAIMS, 0) + plan.claim_deltas.get(host, 0)
-    if candidate.claim_limit is not None and number >= candidate.claim_limit:
+    used, delta = partition.used.get(host, {}), plan.claim_deltas.get(host, 0)
+    builds = own_claims(used) - used.get(BUILT, 0)
+    numbers = zip(candidate.limits, (used.get(CLAIMS, 0), builds), strict=True)
+    if any(limit is not None and number + delta >= limit for limit, number in numbers):
         return Verdict.LIMIT
     if _may_be_rejoined(partition, batch):
         return Verdict.CLOSED

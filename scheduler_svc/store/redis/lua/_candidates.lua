@@ -9,9 +9,10 @@ local capacities, eligibles, homes, host_read, candidates = {}, {}, {}, {}, {}
 local function read_candidate(text)
   local candidate = candidates[text]
   if not candidate then
-    local host, sums_position, limit, required_text = string.match(text, '^(%S+) ?(%d*) ?<?(%d*) ?(.*)$')
+    local host, sums_position, limit, build_limit, required_text =
+      string.match(text, '^(%S+) ?(%d*) ?<?(%d*) ?~?(%d*) ?(.*)$')
     candidate = { host = host, quoted = quote(host), sums_position = tonumber(sums_position) or decided_at,
-      limit = tonumber(limit) }
+      limit = tonumber(limit), build_limit = tonumber(build_limit) }
     if required_text ~= '' then
       candidate.required, candidate.required_text = cjson.decode(required_text), required_text
     else
@@ -30,7 +31,7 @@ local function without_providers(candidate, allocations)
     required[provider] = not allocations[provider] and amounts or nil
   end
   return { host = candidate.host, quoted = candidate.quoted, sums_position = candidate.sums_position,
-    limit = candidate.limit, required = required, required_text = cjson.encode(required) }
+    limit = candidate.limit, build_limit = candidate.build_limit, required = required, required_text = cjson.encode(required) }
 end
 
 -- Reads hash fields in batches, because Lua limits the number of arguments of a call.

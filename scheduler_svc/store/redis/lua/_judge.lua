@@ -132,6 +132,12 @@ local function capacity_verdict(candidate)
   if candidate.limit and (sums[host].claims or 0) + (claim_deltas[host] or 0) >= candidate.limit then
     return 'LIMIT'
   end
+  if candidate.build_limit then
+    local builds = own_claims(sums[host]) - (sums[host].built or 0) + (claim_deltas[host] or 0)
+    if builds >= candidate.build_limit then
+      return 'LIMIT'
+    end
+  end
   if not may_be_rejoined() and not group_allows(host) then
     return 'GROUP'
   end

@@ -25,6 +25,7 @@ local now_text, clock_text = int(now), int(clock)
 
 local quote = cjson.encode
 local sums, changed_providers, changed_set = {}, {}, {}
+local adds_builds = false -- whether the claims that the script adds are builds; else the host may have built them
 local claimed_providers = {} -- API-owned providers that got claims in this script
 local group_hosts, open_hosts = {}, { ['@api'] = true } -- API-owned providers are never audited
 
@@ -68,6 +69,27 @@ local function group_of(id)
   return group_hosts[id]
 end
 
+local function note_change(provider)
+  if not changed_set[provider] then
+    changed_set[provider] = true
+    changed_providers[#changed_providers + 1] = provider
+  end
+end
+
+-- Returns the number of claims in a provider's sums, without foreign claims.
+local function own_claims(used)
+  return (used.claims or 0) - (used.foreign_claims or 0)
+end
+
+-- Sets how many instances of a node are reported as built. The caller flushes.
+local function report_built(node, number)
+  local used = sums_of(node)
+  if (used.reported_built or 0) ~= number then
+    used.reported_built, used.built = number, math.min(number, own_claims(used))
+    note_change(node)
+  end
+end
+
 local function count_at(provider, amounts, host, sign)
   local used = sums_of(provider)
   for class, amount in pairs(amounts) do
@@ -76,11 +98,11 @@ local function count_at(provider, amounts, host, sign)
   used.claims = (used.claims or 0) + sign
   if host_of(provider) ~= host then
     used.foreign_claims = (used.foreign_claims or 0) + sign
+  elseif (used.reported_built or 0) > 0 then
+    local built = (used.built or 0) + (sign > 0 and not adds_builds and 1 or 0)
+    used.built = math.min(built, used.reported_built, own_claims(used))
   end
-  if not changed_set[provider] then
-    changed_set[provider] = true
-    changed_providers[#changed_providers + 1] = provider
-  end
+  note_change(provider)
 end
 
 -- Adds a claim to the sums (sign 1), or subtracts it (-1). An unverified claim counts only at its host's providers.

@@ -32,16 +32,18 @@ local function drop_nodes(ids)
   end
 end
 
--- Writes and logs providers. Rows: id, document ('' removes the provider), capacity as JSON ('' if unchanged).
+-- Writes and logs providers. Rows: id, document ('' removes the provider), capacity as JSON ('' if unchanged), number of
+-- instances that it reports as built. The caller flushes.
 -- Returns whether any capacity changed.
 local function write_documents(documents)
   local body, gone, resized = {}, {}, {}
-  for id, document, capacity in documents do
+  for id, document, capacity, built in documents do
     if document == '' then
       gone[#gone + 1] = id
     else
       body[#body + 1] = quote(id) .. ':' .. document
       redis.call('HSET', K.providers, id, document)
+      report_built(id, tonumber(built))
     end
     if capacity ~= '' then
       resized[#resized + 1] = id

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes of changed sums, group counts and excess, once at the end of a script. Included by _partition.
-local CLAIM_COUNTS = { claims = true, foreign_claims = true } -- pseudo classes in sums, which have no capacity
+-- Pseudo classes in sums, which have no capacity.
+local CLAIM_COUNTS = { claims = true, foreign_claims = true, reported_built = true, built = true }
 
 -- Returns the capacity in `unit`: capacity, [capacity, min_unit, max_unit, step_size], or nil without an inventory.
 local function capacity_in(unit)
@@ -20,12 +21,12 @@ local function update_excess(provider, used, flag)
   end
 end
 
--- Drops the sums of a removed provider without claims.
+-- Drops the sums of a removed provider without claims. The number of instances on a node of another system stays: its
+-- document may come before its provider.
 local function drop_idle_sums(provider, used)
-  for _, amount in pairs(used) do
-    if amount ~= 0 then
-      return
-    end
+  local is_reported = host_of(provider) == '@api' and (used.reported_built or 0) > 0
+  if (used.claims or 0) > 0 or is_reported then
+    return
   end
   if redis.call('HEXISTS', K.providers, provider) == 0 then
     redis.call('HDEL', K.used, provider)

@@ -9,7 +9,8 @@
 --       then per intent: consumer, attempt, replaced attempt or 0, migration or '', attempt at its source or 0, number
 --       of near candidates, number of candidates,
 --       then per candidate, space-separated: name, position of its sums if later than the decision's, '<' with the
---       number of claims that the node may have if it is limited, allocations as JSON if they differ from the resources
+--       number of claims that the node may have if it is limited, '~' with the number of its builds if it is limited,
+--       allocations as JSON if they differ from the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
 --          then per intent: answer, host or '', alternates, deadline or '', verdicts (space-separated lists),
 --          allocations as JSON, '' if they are the resources on its host;
@@ -292,6 +293,7 @@ for _, intent in ipairs(intents) do
     if intent.planned then
       owner = owner or cjson.decode('{' .. string.sub(common, 2) .. '}')
       intent.project, intent.user, intent.type = owner.project, owner.user, owner.type
+      adds_builds = not intent.former
       add_claim(intent, text_of(intent))
       note_return()
     end

@@ -25,7 +25,7 @@ local function is_name_taken()
   if redis.call('HLEN', K.provider_names) == 0 then
     return false
   end
-  for i = REST, REST + 3 * (tonumber(A.changes) - 1), 3 do
+  for i = REST, REST + 4 * (tonumber(A.changes) - 1), 4 do
     if ARGV[i + 1] ~= '' and redis.call('HEXISTS', K.provider_names, ARGV[i]) == 1 then
       return true
     end
@@ -132,8 +132,9 @@ local function register(report)
 end
 
 local function apply(report)
-  local documents, links = rows(A.changes, 3), rows(A.links, 3)
+  local documents, links = rows(A.changes, 4), rows(A.links, 3)
   local has_new_capacity = write_documents(documents)
+  flush(false)
   write_links(links)
   make_stale(has_new_capacity)
   redis.call('HSET', K.reports, host, report)

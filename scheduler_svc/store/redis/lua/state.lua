@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Replaces or deletes a document of a declared namespace, if it still has the expected version.
 -- ARGV: log length, namespace, name, expected version (0: no document), document as JSON ('' deletes),
+--       number of instances that it reports as built ('' if it is not a node's),
 --       then names on which earlier decisions become stale; unknown names are skipped
 -- Returns: done 0|1, current version (position of the last change; 0: no document)
---@ args log_length namespace name version document
+--@ args log_length namespace name version document built
 --@ keys state reports eligible
 --@ include _partition
 local BATCH = 1000 -- names per command
@@ -21,6 +22,10 @@ elseif version ~= tonumber(A.version) then
 end
 local logged = document == '' and 'null' or document
 version = append('state', '{' .. quote(namespace) .. ':{' .. quote(name) .. ':' .. logged .. '}}')
+if A.built ~= '' then
+  report_built(name, tonumber(A.built))
+  flush(false)
+end
 for first = REST, #ARGV, BATCH do
   local last = math.min(#ARGV, first + BATCH - 1)
   local reports = redis.call('HMGET', K.reports, unpack(ARGV, first, last))

@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi.resources.claims import Answer, Verdict
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import Candidate, ClaimRef, Intent
+from scheduler_svc.core.records import Candidate, ClaimLimits, ClaimRef, Intent
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, SetInventories
 from tests.support.store.store_partition import SMALL, StorePartition, child_stats, intent, node_stats
@@ -17,7 +17,7 @@ API_NODE = "@api/n1"
 
 
 def limited(consumer: str, *hosts: str, limit: int = LIMIT, **options: Any) -> Intent:
-    candidates = [Candidate(host, claim_limit=limit) for host in hosts]
+    candidates = [Candidate(host, limits=ClaimLimits(limit)) for host in hosts]
     return replace(intent(consumer, *hosts, **options), candidates=candidates)
 
 
@@ -92,12 +92,12 @@ def test_repeated_call_is_not_refused(partition: StorePartition) -> None:
 def test_confirmed_claim_with_allocations_and_a_sums_position_is_limited(partition: StorePartition) -> None:
     partition.add_host("h1")
     partition.hold("c1", "h1")
-    candidate = Candidate("h1", {"h1": SMALL}, partition.store.snapshot().position, claim_limit=1)
+    candidate = Candidate("h1", {"h1": SMALL}, partition.store.snapshot().position, limits=ClaimLimits(1))
     refused = replace(intent("c2", "h1"), candidates=[candidate])
     assert verdicts(partition, refused, resources={}) == [(Verdict.LIMIT,)]
-    assert verdicts(partition, replace(refused, candidates=[replace(candidate, claim_limit=2)]), resources={}) == [
-        (Verdict.FITS,)
-    ]
+    assert verdicts(
+        partition, replace(refused, candidates=[replace(candidate, limits=ClaimLimits(2))]), resources={}
+    ) == [(Verdict.FITS,)]
 
 
 def test_counts_of_claims_are_sums_of_the_log(partition: StorePartition) -> None:
@@ -130,7 +130,7 @@ def test_counts_of_claims_are_sums_of_the_log(partition: StorePartition) -> None
 def test_claim_counts_on_its_node_without_amounts_there(partition: StorePartition) -> None:
     outcome = partition.report("h1", {"h1": node_stats({"VCPU": 4}), "h1/gpu": child_stats("h1", {"CUSTOM_GPU": 4})})
     partition.store.audit("h1", outcome.epoch, [], 60_000)
-    candidate = Candidate("h1", {"h1/gpu": {"CUSTOM_GPU": 1}}, claim_limit=1)
+    candidate = Candidate("h1", {"h1/gpu": {"CUSTOM_GPU": 1}}, limits=ClaimLimits(1))
     intents = [replace(intent(f"c{number}", "h1"), candidates=[candidate]) for number in range(2)]
     assert verdicts(partition, intents[0], resources={}) == [(Verdict.FITS,)]
     assert verdicts(partition, intents[1], resources={}) == [(Verdict.LIMIT,)]
