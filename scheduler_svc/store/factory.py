@@ -6,6 +6,7 @@ from typing import Unpack
 
 from rpcapi import errors
 from rpcapi.conf import redis_url
+from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.store import validation
 from scheduler_svc.store.external_states import ExternalStates
 from scheduler_svc.store.interface import Store
@@ -47,10 +48,14 @@ def open_store(
 def attach_state_store(store: Store, url: str | None, external_namespaces: Collection[str]) -> None:
     """Store the documents of ``external_namespaces`` in the memcached at ``url``; None keeps them in the store.
 
-    Raises BadConfiguration if the store does not declare one of the namespaces.
+    Raises BadConfiguration if the store does not declare one of the namespaces, or if the sums depend on it.
     """
     if url is None:
         return
+    if compute_node.NAMESPACE in external_namespaces:
+        raise errors.BadConfiguration(
+            why=f"[store] state_namespaces: {compute_node.NAMESPACE} must be in the store, which counts builds by it"
+        )
     declared = store.options["namespaces"]
     unknown = sorted(set(external_namespaces) - set(declared))
     if unknown:

@@ -28,3 +28,9 @@ def test_invalid_redis_url_is_rejected() -> None:
 def test_undeclared_external_namespace_is_rejected(memcached_server: MemcachedServer) -> None:
     with pytest.raises(errors.BadConfiguration, match="state_namespaces: rak not declared"):
         attach_state_store(MemoryStore("p1", namespaces=["rack"]), memcached_server.url(), ["rak"])
+
+
+def test_external_namespace_by_which_builds_are_counted_is_rejected(memcached_server: MemcachedServer) -> None:
+    store = MemoryStore("p1", namespaces=["compute_node"])
+    with pytest.raises(errors.BadConfiguration, match="compute_node must be in the store"):
+        attach_state_store(store, memcached_server.url(), ["compute_node"])

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from hypothesis import strategies as st
 
+from scheduler_svc.core.records import UNLIMITED, ClaimLimits
 from tests.support.clouds.replica import LogFollower
 from tests.support.simulation.cluster import CONSUMERS, GROUPS, HOSTS, ProtocolCluster
 from tests.support.simulation.machines import RecordedMachine, initialize, rule
@@ -34,11 +35,21 @@ class ClaimsMachine(RecordedMachine):
         near=st.sampled_from([1, 2]),
         late=st.booleans(),
         spread=st.booleans(),
+        limits=st.sampled_from([UNLIMITED, ClaimLimits(builds=1), ClaimLimits(3, 2)]),
     )
     def prepare(
-        self, hosts_by_consumer: dict[str, list[str]], vcpus: int, group: int, *, near: int, late: bool, spread: bool
+        self,
+        hosts_by_consumer: dict[str, list[str]],
+        vcpus: int,
+        group: int,
+        *,
+        near: int,
+        late: bool,
+        spread: bool,
+        limits: ClaimLimits,
     ) -> None:
-        self.cluster.prepare(hosts_by_consumer, vcpus, GROUPS[group], near=near, is_late=late, spread=spread)
+        options = {"near": near, "is_late": late, "spread": spread, "limits": limits}
+        self.cluster.prepare(hosts_by_consumer, vcpus, GROUPS[group], **options)
 
     @rule()
     def take_positions(self) -> None:
@@ -112,9 +123,9 @@ class ClaimsMachine(RecordedMachine):
     def fence(self, host: str) -> None:
         self.cluster.fence(host)
 
-    @rule(host=hosts, vcpus=st.integers(2, 6))
-    def report(self, host: str, vcpus: int) -> None:
-        self.cluster.report(host, vcpus)
+    @rule(host=hosts, vcpus=st.integers(2, 6), instances=st.integers(0, 4), io_ops=st.integers(0, 2))
+    def report(self, host: str, vcpus: int, instances: int, io_ops: int) -> None:
+        self.cluster.report(host, vcpus, instances=instances, io_ops=io_ops)
         self.excess_amounts = self.cluster.excess_amounts()
 
     @rule(lambda self: self.cluster.delayed, number=numbers)

@@ -8,7 +8,18 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy
-from scheduler_svc.core.records import CLAIM_COUNTS, Candidate, ClaimBatch, ClaimGroup, ClaimRef, ClaimResult, Intent
+from scheduler_svc.core.records import (
+    BUILT,
+    CLAIM_COUNTS,
+    UNLIMITED,
+    Candidate,
+    ClaimBatch,
+    ClaimGroup,
+    ClaimLimits,
+    ClaimRef,
+    ClaimResult,
+    Intent,
+)
 from scheduler_svc.store.records import RunningClaim
 from tests.support.simulation.protocol_answers import comparable, timeless, timeless_excess
 from tests.support.simulation.protocol_truth import Truth
@@ -43,11 +54,11 @@ class ProtocolCluster:
         assert all(comparable(answer) == comparable(answers[0]) for answer in answers), answers
         return answers[0]
 
-    def report(self, host: str, vcpus: int) -> None:
-        """Report a host's size, a GPU in one of two places, and its shared pool."""
+    def report(self, host: str, vcpus: int, **metrics: int) -> None:
+        """Report a host's metrics and size, a GPU in one of two places, and its shared pool."""
         parent = host if vcpus % 2 else f"{host}/cell"
         nodes = {
-            host: node_stats({"VCPU": vcpus}),
+            host: {**node_stats({"VCPU": vcpus}), "metrics": metrics},
             f"{host}/cell": child_stats(host, {"CUSTOM_CELL": 1}),
             f"{host}/cell/gpu": child_stats(parent, {"CUSTOM_GPU": vcpus // 2}),
         }
@@ -71,15 +82,17 @@ class ProtocolCluster:
         near: int = 1,
         is_late: bool = False,
         spread: bool = False,
+        limits: ClaimLimits = UNLIMITED,
     ) -> None:
         """Prepare each consumer's next attempt, replacing its former one, at the current or the recorded position."""
         intents = []
         for consumer, hosts in hosts_by_consumer.items():
             former = self.truth.attempts.get(consumer)
             source, migration = self.sources.get(consumer, (None, None))
+            candidates = [replace(_candidate(host, vcpus, spread), limits=limits) for host in hosts]
             intents.append(
                 Intent(
-                    *(consumer, (former or 0) + 1, [_candidate(host, vcpus, spread) for host in hosts], former, near),
+                    *(consumer, (former or 0) + 1, candidates, former, near),
                     migration=migration,
                     source_attempt=None if source is None else source.attempt,
                 )
@@ -272,6 +285,11 @@ class ProtocolCluster:
         verifications = [partition.check() for partition in self.partitions]
         assert all(item.claims == verifications[0].claims for item in verifications)
         assert all(timeless_excess(item.excess) == timeless_excess(verifications[0].excess) for item in verifications)
+        built = [
+            {name: used[BUILT] for name, used in partition.store.snapshot().used.items() if used.get(BUILT)}
+            for partition in self.partitions
+        ]
+        assert all(item == built[0] for item in built), built
         listed = [sorted(map(timeless, partition.store.claims()[0]), key=str) for partition in self.partitions]
         assert all(item == listed[0] for item in listed), listed
 

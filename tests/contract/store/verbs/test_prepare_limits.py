@@ -5,19 +5,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from rpcapi.resources.claims import Answer, Verdict
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import Candidate, ClaimLimits, ClaimRef, Intent
+from scheduler_svc.core.namespaces import compute_node
+from scheduler_svc.core.records import BUILT, Candidate, ClaimLimits, ClaimRef, Intent
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, SetInventories
-from tests.support.store.store_partition import SMALL, StorePartition, child_stats, intent, node_stats
+from tests.support.store.store_partition import ROOMY, SMALL, StorePartition, child_stats, intent, node_stats, running
 
 LIMIT = 2
 API_NODE = "@api/n1"
+WIDE = {name: 4 * amount for name, amount in ROOMY.items()}
 
 
-def limited(consumer: str, *hosts: str, limit: int = LIMIT, **options: Any) -> Intent:
-    candidates = [Candidate(host, limits=ClaimLimits(limit)) for host in hosts]
+def limited(consumer: str, *hosts: str, limit: int | None = LIMIT, builds: int | None = None, **options: Any) -> Intent:
+    candidates = [Candidate(host, limits=ClaimLimits(limit, builds)) for host in hosts]
     return replace(intent(consumer, *hosts, **options), candidates=candidates)
 
 
@@ -154,3 +158,179 @@ def test_allocations_of_placement_clients_count_and_are_never_refused(partition:
     assert verdicts(partition, limited("c1", API_NODE, limit=LIMIT + 1), request_id="r1", **final) == [(Verdict.LIMIT,)]
     assert verdicts(partition, limited("c1", API_NODE, limit=LIMIT + 2), request_id="r2", **final) == [(Verdict.FITS,)]
     assert verdicts(partition, limited("c2", API_NODE, limit=LIMIT + 2), request_id="r3", **final) == [(Verdict.LIMIT,)]
+
+
+def build(partition: StorePartition, consumer: str, host: str = "h1", limit: int = LIMIT) -> Verdict:
+    """Prepare a claim of a consumer within a limit of builds."""
+    ((verdict,),) = verdicts(partition, limited(consumer, host, limit=None, builds=limit))
+    return verdict
+
+
+def report_metrics(partition: StorePartition, host: str = "h1", *nodes: str, **metrics: float) -> None:
+    nodes = nodes or (host,)
+    partition.report(host, {node: {**node_stats(WIDE), "metrics": metrics} for node in nodes})
+
+
+def built(partition: StorePartition, node: str = "h1") -> int:
+    partition.check()
+    return partition.store.snapshot().used.get(node, {}).get(BUILT, 0)
+
+
+def report_node(partition: StorePartition, **metrics: float) -> None:
+    """Publish the metrics of a node of another system."""
+    version, _document = partition.store.find_state(compute_node.NAMESPACE, API_NODE)
+    partition.store.put_state(compute_node.NAMESPACE, API_NODE, version, {"metrics": metrics})
+
+
+def put(partition: StorePartition, *consumers: str, **amounts: int) -> None:
+    """Write allocations of consumers from the API's node, none without ``amounts``."""
+    allocations = {API_NODE: amounts} if amounts else {}
+    changes = [AllocationChange(consumer, allocations, "p", "u", ANY) for consumer in consumers]
+    assert partition.store.allocate(changes) is None
+
+
+def add_node(partition: StorePartition) -> None:
+    partition.store.change_provider(CreateProvider(API_NODE, "n1"))
+    partition.store.change_provider(SetInventories(API_NODE, {"VCPU": Inventory(8)}))
+
+
+def test_claims_count_as_builds_until_their_host_reports_them_as_built(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts=WIDE)
+    assert [build(partition, f"c{number}") for number in range(3)] == [Verdict.FITS, Verdict.FITS, Verdict.LIMIT]
+    report_metrics(partition, instances=2, io_ops=1)
+    assert [build(partition, f"d{number}") for number in range(2)] == [Verdict.FITS, Verdict.LIMIT]
+    report_metrics(partition, instances=2, io_ops=0)  # the third build has not reached the host
+    assert [build(partition, f"e{number}") for number in range(2)] == [Verdict.FITS, Verdict.LIMIT]
+    assert verdicts(partition, limited("f", "h1", limit=4, builds=8)) == [(Verdict.LIMIT,)]
+    assert verdicts(partition, limited("f", "h1", limit=5, builds=2)) == [(Verdict.LIMIT,)]
+    assert verdicts(partition, limited("f", "h1", limit=5, builds=3)) == [(Verdict.FITS,)]
+
+
+def test_builds_of_the_batch_count_and_those_that_it_replaces_do_not(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    batch = [limited(f"c{number}", "h1", limit=None, builds=LIMIT) for number in range(LIMIT + 1)]
+    assert verdicts(partition, *batch) == [(Verdict.FITS,)] * LIMIT + [(Verdict.LIMIT,)]
+    assert verdicts(partition, *batch[:LIMIT]) == [(Verdict.FITS,)] * LIMIT
+    successors = [
+        limited(f"c{number}", "h1", limit=None, builds=LIMIT, attempt=2, replaces=1) for number in range(LIMIT)
+    ]
+    assert verdicts(partition, *successors, request_id="r2") == [(Verdict.FITS,)] * LIMIT
+
+
+def test_ended_claims_and_guests_without_claims_make_no_room_for_builds(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    claims = [partition.hold(f"c{number}", "h1") for number in range(3)]
+    report_metrics(partition, instances=5, io_ops=0)
+    assert built(partition) == 3
+    partition.store.release("h1", claims[:2])
+    assert built(partition) == 1
+    partition.hold("d", "h1")
+    assert built(partition) == 1
+    assert [build(partition, f"e{number}") for number in range(2)] == [Verdict.FITS, Verdict.LIMIT]
+    partition.fence("h1")
+    assert built(partition) == 0
+
+
+def test_nodes_report_their_built_instances_apart(partition: StorePartition) -> None:
+    partition.add_host("h1", "h1/a", "h1/b")
+    for node in ("h1/a", "h1/b"):
+        partition.hold(f"c-{node[-1]}", node)
+    partition.report("h1", {node: node_stats(ROOMY) for node in ("h1/a", "h1/b")}, sequence=50)
+    difference = {"incarnation": partition.incarnations["h1"], "sequence": 51, "base": 50, "full": False}
+    partition.report("h1", {"h1/a": {"metrics": {"instances": 1, "io_ops": 0}}}, **difference)
+    assert (built(partition, "h1/a"), built(partition, "h1/b")) == (1, 0)
+    assert build(partition, "d", "h1/a", 1) is Verdict.FITS
+    assert build(partition, "e", "h1/b", 1) is Verdict.LIMIT
+
+
+def test_late_reports_and_reports_of_a_former_incarnation_change_no_count(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.hold("c", "h1")
+    former = partition.incarnations["h1"]
+    report_metrics(partition, instances=1, io_ops=1)
+    stats = {"h1": {**node_stats(ROOMY), "metrics": {"instances": 1, "io_ops": 0}}}
+    partition.report("h1", stats, incarnation=former, sequence=1)
+    partition.report("h1", stats, incarnation=former - 1, sequence=1000)
+    assert built(partition) == 0
+    partition.report("h1", stats, agent="b", incarnation=0, register=True)
+    assert built(partition) == 1
+
+
+def test_claims_that_an_audit_restores_count_as_built_as_far_as_the_host_reports(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    mark = partition.mark()
+    refs = [partition.hold(f"c{number}", "h1") for number in range(3)]
+    epoch = partition.forget_since(mark)
+    report_metrics(partition, instances=3, io_ops=1)
+    assert built(partition) == 0
+    partition.store.audit("h1", epoch, [running(ref, "h1") for ref in refs], 60_000)
+    assert len(partition.store.claims()[0]) == 3
+    assert built(partition) == 2
+
+
+def test_removed_host_leaves_no_sums(partition: StorePartition) -> None:
+    partition.add_host("h1", "h1/a", "h1/b")
+    claim = partition.hold("c", "h1/a")
+    report_metrics(partition, "h1", "h1/a", "h1/b", instances=2, io_ops=0)
+    report_metrics(partition, "h1", "h1/b", instances=1, io_ops=0)
+    assert built(partition, "h1/a") == 1
+    partition.store.release("h1", [claim])
+    assert built(partition, "h1/a") == 0
+    assert partition.store.snapshot().used.keys() == {"h1/b"}
+
+
+def test_metrics_of_another_system_s_node_count_its_builds(make_partition: Any) -> None:
+    partition = make_partition(namespaces=[compute_node.NAMESPACE])
+    add_node(partition)
+    put(partition, "c1", "c2", VCPU=1)
+    report_node(partition, instances=2, io_ops=1)
+    assert built(partition, API_NODE) == 1
+    put(partition, "c3", VCPU=1)
+    assert built(partition, API_NODE) == 1
+    report_node(partition, instances=2, io_ops=0, unconfirmed_resizes=1)
+    assert built(partition, API_NODE) == 3
+    put(partition, "c1")
+    assert built(partition, API_NODE) == 2
+    put(partition, "c1", VCPU=1)  # it was among the instances that the node has reported
+    assert built(partition, API_NODE) == 3
+    version, _document = partition.store.find_state(compute_node.NAMESPACE, API_NODE)
+    partition.store.delete_state(compute_node.NAMESPACE, API_NODE, version)
+    assert built(partition, API_NODE) == 0
+
+
+def test_metrics_may_come_before_the_provider_and_its_claims(make_partition: Any) -> None:
+    partition = make_partition(namespaces=[compute_node.NAMESPACE])
+    report_node(partition, instances=2, io_ops=0)
+    add_node(partition)
+    put(partition, "c1", "c2", "c3", VCPU=1)
+    assert built(partition, API_NODE) == 2
+
+
+def test_built_claim_that_a_selection_extends_stays_built(make_partition: Any) -> None:
+    partition = make_partition(namespaces=[compute_node.NAMESPACE])
+    add_node(partition)
+    partition.add_host("h1")
+    put(partition, "c1", VCPU=1)
+    report_node(partition, instances=1, io_ops=0)
+    partition.store.change_provider(CreateProvider("@api/n2", "n2"))
+    partition.store.change_provider(SetInventories("@api/n2", {"VCPU": Inventory(8)}))
+    final = limited("c1", "@api/n2", limit=None, builds=1)
+    assert verdicts(partition, final, final=True, resources={"VCPU": 1}) == [(Verdict.FITS,)]
+    assert (built(partition, API_NODE), built(partition, "@api/n2")) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "number"),
+    [
+        ({"io_ops": 1}, 0),
+        ({"instances": 1, "io_ops": 2}, 0),
+        ({"instances": 1.5}, 1),
+        ({"instances": 1e300, "io_ops": 0}, 0),
+        ({"instances": -1}, 0),
+    ],
+)
+def test_odd_metrics(partition: StorePartition, metrics: dict[str, float], number: int) -> None:
+    partition.add_host("h1")
+    partition.hold("c", "h1")
+    report_metrics(partition, **metrics)
+    assert built(partition) == number
