@@ -99,9 +99,10 @@ def claim_limits(
     filters: Sequence[Filter], view: View, request: SchedulingRequest, homes: Mapping[str, int]
 ) -> dict[str, ClaimLimits]:
     """Return the limits of each host, without unlimited hosts. ``homes``: {host: partition number}."""
-    selected = select(filters, request.scope)
-    limiting = [[each.claim_limit for each in selected], [each.build_limit for each in selected]]
-    columns = [[limit(view, request) for limit in limits if limit is not None] for limits in limiting]
+    limiting = [(host_filter.claim_limit, host_filter.build_limit) for host_filter in select(filters, request.scope)]
+    columns = [
+        [limit(view, request) for limit in limits if limit is not None] for limits in zip(*limiting, strict=True)
+    ]
     if not any(columns):
         return {}
     rows = {name: view.row(name, number) for name, number in homes.items()}

@@ -48,8 +48,9 @@ class ClaimsMachine(RecordedMachine):
         spread: bool,
         limits: ClaimLimits,
     ) -> None:
-        options = {"near": near, "is_late": late, "spread": spread, "limits": limits}
-        self.cluster.prepare(hosts_by_consumer, vcpus, GROUPS[group], **options)
+        self.cluster.prepare(
+            hosts_by_consumer, vcpus, GROUPS[group], near=near, is_late=late, spread=spread, limits=limits
+        )
 
     @rule()
     def take_positions(self) -> None:
