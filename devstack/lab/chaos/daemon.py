@@ -21,8 +21,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from compute_agent.attempts import saga
-
 _APPEND = "compute_agent.attempts.journal_file:JournalFile.append"
 _HYPERVISOR = "compute_agent.simulator.hypervisor:Hypervisor."
 _CLAIMS = "rpcapi.clients.claims:ClaimsAPI."
@@ -36,6 +34,7 @@ PROGRAM = "GANTT_CHAOS_PROGRAM"
 FACTORY = "GANTT_CHAOS_FACTORY"  # name of the daemon's service factory, as package.module:name
 SERVICES = {"compute": "compute_agent", "conductor": "conductor", "scheduler": "scheduler_svc"}
 NO_OFFSET = struct.pack("d", 0.0)
+AGENT_SAGA = "compute_agent.attempts.saga"
 REMINDERS_MS = {"REMIND_MS": 15_000, "REMIND_ALL_MS": 60_000}  # shorter than minutes and hours, as a run is
 
 
@@ -113,7 +112,7 @@ def make_service(conf: Any, index: int) -> Any:
     """Wrap the phases' methods in this worker, let agents report guests often, and create the daemon's own service."""
     control, program = Path(os.environ[CONTROL]), os.environ[PROGRAM]
     for name, interval_ms in REMINDERS_MS.items():
-        setattr(saga, name, interval_ms)
+        setattr(importlib.import_module(AGENT_SAGA), name, interval_ms)
     for target in {phase.target for phase in PHASES[program]}:
         module, _, path = target.partition(":")
         owner, _, method = path.partition(".")
