@@ -202,9 +202,11 @@ def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) 
 def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int) -> InstanceRecord | None:
     if _is_ended_by_mistake(instance, result) or follows_later_move(instance, result):
         return moves.settle_later(instance, result.transition)
-    if instance.has_ended(result.attempt) and not (moves_live(instance) and instance.step == SagaStep.TERMINATE):
-        is_awaited = instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST
-        return set_step(instance, SagaStep.ABORT) if is_awaited else None
+    is_deleted_source = instance.step == SagaStep.END_SOURCE and instance.status == InstanceStatus.DELETING
+    is_awaited = is_deleted_source or (instance.step == SagaStep.TERMINATE and moves_live(instance))
+    if instance.has_ended(result.attempt) and not is_awaited:
+        is_ended = instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST
+        return set_step(instance, SagaStep.ABORT) if is_ended else None
     if instance.step == SagaStep.SETTLE and result.kind in (ACTIVE, STOPPED):  # SETTLE reads the claims first
         return None
     if instance.status == InstanceStatus.DELETING and instance.step != SagaStep.RESUME:

@@ -15,7 +15,7 @@ from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import objects
 from rpcapi.objects.guest import STOP
 from rpcapi.resources import names
-from rpcapi.resources.claims import MIGRATION_ATTEMPT, ClaimRole
+from rpcapi.resources.claims import MIGRATION_ATTEMPT, ClaimRole, ClaimState
 from rpcapi.resources.statuses import GuestState, MigrationKind, MigrationStatus
 
 Claim = Mapping[str, Any]
@@ -92,8 +92,9 @@ def rebuild_move(
     if spec is not None:
         former = instance.amounts or count_amounts(context.spec_of(instance))
         moving = replace(moving, amounts=larger_amounts(former, count_amounts(spec)))
-    step = SagaStep.STOP_SOURCE if goes_on else SagaStep.TERMINATE
-    return set_step(moving, step, status=building_status(moving))
+    # A host ends no claim that it has not confirmed.
+    ending = SagaStep.ABORT if destination["state"] == ClaimState.PREPARED else SagaStep.TERMINATE
+    return set_step(moving, SagaStep.STOP_SOURCE if goes_on else ending, status=building_status(moving))
 
 
 def _free(

@@ -462,6 +462,7 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         was_stopped=record.was_stopped,
         source_partition=state.store_of(source.host).partition,
     )
+    ending = "abort" if own.state in ("prepared", "overdue") else "terminate"
     journalled_attempt = journalled(state.agents[own.host], own.attempt)
     followed = 0 if journalled_attempt is None or not guest else journalled_attempt.transition
     moving = record._replace(
@@ -471,7 +472,7 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         history=(),
         alternates=(),
         status="MIGRATING" if guest == "incoming" else "RESIZE",
-        step="stop_source" if goes_on else "terminate",
+        step="stop_source" if goes_on else ending,
         was_stopped=False,
         migration=migration,
         partition=state.store_of(own.host).partition,

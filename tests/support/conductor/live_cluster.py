@@ -38,7 +38,15 @@ from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch
 from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.fakes import FakeClaims
 from tests.support.conductor.ledger import PARTITION
-from tests.support.conductor.simulated_cluster import CTXT, LIMITS, SimulatedCluster, SimulatedConductor, uuid_list
+from tests.support.conductor.simulated_cluster import (
+    CTXT,
+    LIMITS,
+    MAX_PASSES,
+    SimulatedCluster,
+    SimulatedConductor,
+    uuid_list,
+)
+from tests.support.simulation.promises import require
 
 HOSTS = ("h1", "h2", "h3")
 INVENTORIES = {"VCPU": Inventory(4), "MEMORY_MB": Inventory(8192)}
@@ -279,8 +287,12 @@ class LiveCluster(SimulatedCluster):
         self._report(report)
 
     def work_off(self) -> None:
-        while self.work() or self.hosts.deliver():
+        """Work until nothing is due at this moment. Raises PromiseBroken if that does not end."""
+        for _ in range(MAX_PASSES):
+            if not (self.work() or self.hosts.deliver()):
+                return
             self.check_runs_once()
+        require(4, False, "conductors and agents exchange messages for ever")
 
     def check_runs_once(self) -> None:
         """Assert that the instance runs on at most one host, the one that its record shows.

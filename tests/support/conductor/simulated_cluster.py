@@ -36,8 +36,10 @@ from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.fake_hosts import FakeHosts
 from tests.support.conductor.fakes import FakeClaims, FakeScheduler
 from tests.support.conductor.ledger import PARTITION, Ledger
+from tests.support.simulation.promises import PromiseBroken
 
 LEASE_MS = 30_000
+MAX_PASSES = 500  # of work at one time, until nothing is due
 HORIZON_MS = StoreTimeouts().repeat_horizon_ms
 # Attributes of the conductors' store that a loss of data restores. The epoch only rises, and stamps are kept apart.
 RECORDS = ("_requests", "_instances", "_amounts", "_queue", "_migrations", "_purge", "_sequence")
@@ -255,20 +257,23 @@ class SimulatedCluster:
     # -- time ------------------------------------------------------------------------------------------------------
 
     def work(self) -> bool:
-        """Process all due work with the first conductor; return whether there was any."""
-        has_worked = False
-        while self.conductors:
+        """Process all due work with the first conductor; return whether there was any.
+
+        Raises PromiseBroken if that does not end.
+        """
+        for number in range(MAX_PASSES):
+            if not self.conductors:
+                raise AssertionError("all conductors have crashed")
             conductor = self.conductors[0]
             try:
                 leases = conductor.store.take("it", 4)
                 for lease in leases:
-                    has_worked = True
                     self._advance(conductor, lease)
                 if not leases:
-                    return has_worked
+                    return number > 0
             except Crash:
                 self._lose_conductor()
-        raise AssertionError("all conductors have crashed")
+        raise PromiseBroken(4, "a saga sets one step after another for ever")
 
     @staticmethod
     def _advance(conductor: SimulatedConductor, lease: Any) -> None:

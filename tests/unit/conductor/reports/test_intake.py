@@ -160,6 +160,17 @@ def test_source_ends_while_the_deletion_of_its_server_begins_the_move_again() ->
     assert (ended.status, ended.step, ended.open_migration) == (InstanceStatus.DELETING, SagaStep.ABORT, None)
 
 
+def test_end_of_a_deleted_source_counts_after_its_claim_had_ended() -> None:
+    """Given a live migration without a destination, whose source had lost its claim."""
+    migration = MigrationRecord("m", "u", MigrationKind.LIVE, MigrationStatus.PREPARING, "h2/n", source_attempt=2)
+    lost = {**ENDED, "attempt": 2, "outcome": "lost"}
+    leaving = replace(TERMINATING, step=SagaStep.END_SOURCE, migration=migration, history=[ENDED, lost])
+    ended = apply_result(leaving, outcome("gone"))
+    assert ended is not None
+    assert (ended.status, ended.step, ended.open_migration) == (InstanceStatus.DELETING, SagaStep.ABORT, None)
+    assert apply_result(leaving, outcome("active")) is None
+
+
 @pytest.mark.parametrize("status", [InstanceStatus.VERIFY_RESIZE, InstanceStatus.RESIZE, InstanceStatus.MIGRATING])
 def test_late_report_of_an_incoming_source_changes_nothing(status: InstanceStatus) -> None:
     kind = MigrationKind.LIVE if status == InstanceStatus.MIGRATING else MigrationKind.MIGRATION

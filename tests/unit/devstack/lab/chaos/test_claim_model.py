@@ -40,6 +40,7 @@ def kinds(*states: str) -> list[ViolationKind]:
         # The store forgot the confirmation, and an audit wrote the claim again
         ("prepared", "confirmed", EPOCH, "prepared", "aborted"),
         ("prepared", "confirmed", EPOCH, "confirmed", "released"),
+        ("prepared", "confirmed", "source", EPOCH, "prepared", "source"),
         # It forgot the end
         ("prepared", "confirmed", "released", EPOCH, "confirmed", "released"),
         ("prepared", "confirmed", "released", EPOCH, "released"),
