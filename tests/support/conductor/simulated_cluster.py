@@ -15,12 +15,12 @@ from conductor.admission import AdmissionLimits
 from conductor.collaborators import Conductor, ServiceClients
 from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.reports import intake
-from conductor.requests import builds, moves, operations
+from conductor.requests import builds, moves, operations, requested_changes
 from conductor.requests.adoption import adopt
 from conductor.requests.deletion import delete
 from conductor.requests.evacuation import evacuate
 from conductor.requests.power import start, stop
-from conductor.requests.requested_changes import apply, apply_to_migrations
+from conductor.requests.requested_changes import apply_to_migrations
 from conductor.requests.shelving import offload, shelve, unshelve_instances
 from conductor.saga.saga import BuildSaga
 from conductor.saga.step_context import SagaLimits, StepContext
@@ -28,8 +28,9 @@ from conductor.saga.steps import Step
 from conductor.store.bounds import record_bounds
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationRecord
-from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
+from conductor.store.records import InstanceRecord, LeaseLost, RequestLease, StoreTimeouts
 from rpcapi import context, errors, objects
+from rpcapi.context import RequestContext
 from scheduler_svc.store.interface import Store
 from tests.support.agent.rig import CALL_SECONDS
 from tests.support.conductor.conductors import make_conductor
@@ -51,8 +52,37 @@ class Crash(BaseException):
     """Simulates the end of a conductor process."""
 
 
+class _DeclaredCalls:
+    """Proxy of a service's client that refuses RPC methods which ``step`` does not declare."""
+
+    def __init__(self, target: Any, step: Step) -> None:
+        self._target = target
+        self._step = step
+
+    def __getattr__(self, name: str) -> Any:
+        assert name in self._step.calls, f"called by {self._step.name}: {name}"
+        return getattr(self._target, name)
+
+
 class StrictSaga(BuildSaga):
-    """Saga that fails on an undeclared step instead of retrying."""
+    """Saga that fails on an undeclared call, and on an undeclared step instead of retrying."""
+
+    def _run_step(self, lease: RequestLease, context: StepContext, group: Sequence[InstanceRecord], step: Step) -> None:
+        def exchange_stamps(ctxt: RequestContext) -> None:
+            assert "exchange_stamps" in step.calls, f"called by {step.name}: exchange_stamps"
+            context.exchange_stamps(ctxt)
+
+        def declared(client: Any) -> Any:
+            return _DeclaredCalls(client, step)
+
+        former = context.clients
+        clients = ServiceClients(
+            declared(former.scheduler),
+            declared(former.compute),
+            lambda partition: declared(former.claims(partition)),
+            former.partition,
+        )
+        super()._run_step(lease, replace(context, clients=clients, exchange_stamps=exchange_stamps), group, step)
 
     def _postpone_undeclared(
         self, context: StepContext, group: Sequence[InstanceRecord], step: Step, changed: Sequence[InstanceRecord]
@@ -161,13 +191,13 @@ class SimulatedCluster:
         self._retry_call(lambda conductor: builds.build(conductor, CTXT, spec or SPEC, uuids, first_sent=sent_s))
 
     def delete(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor, uuids, delete, "delete_instances"))
+        self._retry_call(lambda conductor: requested_changes.apply(conductor, uuids, delete, "delete_instances"))
 
     def stop(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor, uuids, stop, "stop_instances"))
+        self._retry_call(lambda conductor: requested_changes.apply(conductor, uuids, stop, "stop_instances"))
 
     def start(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor, uuids, start, "start_instances"))
+        self._retry_call(lambda conductor: requested_changes.apply(conductor, uuids, start, "start_instances"))
 
     def reboot(self, uuids: list[str], *, hard: bool = False) -> None:
         self._retry_call(lambda conductor: operations.reboot(conductor, uuids, hard=hard))
@@ -176,10 +206,10 @@ class SimulatedCluster:
         self._retry_call(lambda conductor: operations.rebuild(conductor, CTXT, uuids, image=image))
 
     def shelve(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor, uuids, shelve, "shelve_instances"))
+        self._retry_call(lambda conductor: requested_changes.apply(conductor, uuids, shelve, "shelve_instances"))
 
     def offload(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: apply(conductor, uuids, offload, "offload_instances"))
+        self._retry_call(lambda conductor: requested_changes.apply(conductor, uuids, offload, "offload_instances"))
 
     def unshelve(self, uuids: list[str], host: str | None = None) -> None:
         self._retry_call(lambda conductor: unshelve_instances(conductor, CTXT, uuids, host))
