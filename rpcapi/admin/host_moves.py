@@ -24,7 +24,7 @@ Start = Callable[[Sequence[Any], Sequence[str]], None]
 PARALLEL = 4  # default number of concurrent moves
 REASON = "drained"
 SHELVED = frozenset({InstanceStatus.SHELVED, InstanceStatus.OFFLOADING})
-OFFLOADED = (InstanceStatus.SHELVED_OFFLOADED, InstanceStatus.DELETED)
+OFF_HOST = (InstanceStatus.SHELVED_OFFLOADED, InstanceStatus.DELETED)  # statuses in which no host has the server
 
 # Creates a progress bar, like tqdm's, for a number of steps.
 MakeBar = Callable[[int], AbstractContextManager[Any]]
@@ -152,7 +152,7 @@ def open_moves(session: Session) -> list[Any]:
 
 
 class DrainResult(NamedTuple):
-    """Numbers of servers in total, moved, and (if shelved) offloaded; and the failures."""
+    """Numbers of servers in total, moved, and (if shelved) offloaded or deleted meanwhile; and the failures."""
 
     total: int
     moved: int
@@ -202,9 +202,9 @@ def _offload(session: Session, servers: Sequence[str], moves: HostMoves, timeout
         except errors.InstanceConflict:
             continue  # its status has changed; the records show the result
     ends = waiting.wait_for_status(session, servers, waiting.END_STATUSES - SHELVED, timeout, bar)
-    left = [record for record in ends.values() if record.status not in OFFLOADED]
-    moves.failures += [MoveFailure(record.uuid, f"it is {record.status}") for record in left]
-    return len(ends) - len(left)
+    remaining = [record for record in ends.values() if record.status not in OFF_HOST]
+    moves.failures += [MoveFailure(record.uuid, f"it is {record.status}") for record in remaining]
+    return len(ends) - len(remaining)
 
 
 def _disable(session: Session, host: str) -> None:
