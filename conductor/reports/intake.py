@@ -80,7 +80,7 @@ STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
 }
 
 
-def record(parts: Conductor, ctxt: RequestContext, report: objects.BuildReport) -> None:
+def record(conductor: Conductor, ctxt: RequestContext, report: objects.BuildReport) -> None:
     """Record a report; repeated, late or outdated results change nothing.
 
     Raises InvalidRequest if the report is malformed, and Conflict, Unavailable or a subclass if the agent must send it
@@ -89,11 +89,11 @@ def record(parts: Conductor, ctxt: RequestContext, report: objects.BuildReport) 
     results = _read(report)
     remaining = results
     for _ in range(MAX_WRITE_ATTEMPTS):
-        records = parts.store.get(list(dict.fromkeys(result.uuid for result in remaining)))
+        records = conductor.store.get(list(dict.fromkeys(result.uuid for result in remaining)))
         _log_unknown_guests(report.host, [result for result in remaining if result.uuid not in records])
         leaked = [result for result in remaining if is_leaked(records.get(result.uuid), result)]
-        _stop_leaked_guests(parts.clients.compute, ctxt, report.host, leaked)
-        remaining = _write(parts, records, remaining)
+        _stop_leaked_guests(conductor.clients.compute, ctxt, report.host, leaked)
+        remaining = _write(conductor, records, remaining)
         if not remaining:
             break
     else:
@@ -135,19 +135,21 @@ def _stop_leaked_guests(compute: ComputeAPI, ctxt: RequestContext, host: str, le
     compute.terminate_instances(ctxt, host, refs)
 
 
-def _write(parts: Conductor, records: dict[str, InstanceRecord], results: Sequence[BuildResult]) -> list[BuildResult]:
+def _write(
+    conductor: Conductor, records: dict[str, InstanceRecord], results: Sequence[BuildResult]
+) -> list[BuildResult]:
     updates: dict[str, InstanceRecord] = {}
     deferred = []
-    epoch = parts.store.epoch()
+    epoch = conductor.store.epoch()
     for result in results:
         instance = records.get(result.uuid)
         if result.uuid in updates:
             deferred.append(result)  # a second result of an instance applies after the first
         elif instance is not None and (changed := apply_result(instance, result, epoch)) is not None:
             updates[result.uuid] = changed
-    stale = parts.store.write_changes(list(updates.values()))
+    stale = conductor.store.write_changes(list(updates.values()))
     if updates:
-        parts.wake()  # even without a next step: a finished build lets a new request begin
+        conductor.wake()  # even without a next step: a finished build lets a new request begin
     milestones.report_changes(records.values(), updates.values(), stale)
     return deferred + [result for result in results if result.uuid in stale and result not in deferred]
 

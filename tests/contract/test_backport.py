@@ -41,7 +41,7 @@ def current(url):
     rpc_conf.register_opts(conf)
     transport = bus.get_transport(conf, url)
     target = messaging.Target(topic="conductor", server="current")
-    # Backporting does not use the parts of the conductor.
+    # Backporting does not use the conductor.
     server = bus.get_server(transport, target, [MaintenanceEndpoint(None)], GanttSerializer(), executor="threading")
     server.start()
     with next_release.registered():

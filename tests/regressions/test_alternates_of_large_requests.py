@@ -101,7 +101,7 @@ def halves(report: objects.BuildReport) -> list[objects.BuildReport]:
 
 def send(one_request: OneRequest, reports: Sequence[objects.BuildReport]) -> None:
     for report in reports:
-        record(one_request.parts, CTXT, report)
+        record(one_request.conductor, CTXT, report)
 
 
 def boot(partition: StorePartition, size: int, **values: object) -> tuple[ClaimingWorker, Hosts, OneRequest]:

@@ -124,14 +124,14 @@ def records(request: pytest.FixtureRequest) -> Iterator[ConductorStore]:
 @pytest.mark.parametrize("collection", ["records", "deleted"])
 def test_conductors_at_a_bound_refuse_requests_and_serve_deletes(records: ConductorStore, collection: str) -> None:
     bounds = record_bounds({**dict.fromkeys(RECORD_OPTIONS, LARGE), collection: BOUND})
-    parts = make_conductor(records, bounds=bounds)
+    conductor = make_conductor(records, bounds=bounds)
     spec, ctxt = objects.RequestSpec.of(resources={"VCPU": 1}), context.new("project", "user")
     uuids: list[str] = []
 
     def boot(number: int) -> str:
         uuid = f"00000000-0000-4000-8000-{number:012}"
         bounds.observe(records.sizes())
-        builds.build(parts, ctxt, spec, [uuid])
+        builds.build(conductor, ctxt, spec, [uuid])
         return uuid
 
     with pytest.raises(errors.StoreFull) as refusal:
@@ -140,7 +140,7 @@ def test_conductors_at_a_bound_refuse_requests_and_serve_deletes(records: Conduc
             if collection == "deleted":
                 finish_delete(records, uuids[-1:])
     assert (refusal.value.kwargs["collection"], refusal.value.kwargs["bound"]) == (collection, BOUND)
-    builds.build(parts, ctxt, spec, uuids[:1])  # a repetition of a recorded request
+    builds.build(conductor, ctxt, spec, uuids[:1])  # a repetition of a recorded request
     finish_delete(records, uuids)
     while records.purge():
         pass

@@ -117,10 +117,10 @@ class OneRequest:
         self._store = MemoryConductorStore(StoreTimeouts(), lambda: self.now_ms)
         self.now_ms += StoreTimeouts().repeat_horizon_ms  # since the store's epoch began
         clients = ServiceClients(worker, hosts or SilentHosts(), lambda _partition: worker, "p1")  # type: ignore[arg-type]
-        self.parts = make_conductor(self._store, clients, max_instances=MAX_INSTANCES)
+        self.conductor = make_conductor(self._store, clients, max_instances=MAX_INSTANCES)
         self._saga = BuildSaga(self._store, clients, SagaLimits(), threading.Event())
         spec = objects.RequestSpec.of(resources=ONE, flavor="tiny", **values)
-        builds.build(self.parts, CTXT, spec, self.uuids, first_sent=self.now_ms / 1000)
+        builds.build(self.conductor, CTXT, spec, self.uuids, first_sent=self.now_ms / 1000)
 
     def run(self, milliseconds: int) -> None:
         """Do all work that is due within that time."""

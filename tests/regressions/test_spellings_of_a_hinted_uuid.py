@@ -70,7 +70,7 @@ def test_other_spelling_keeps_servers_together(worker: FakeTransportWorker, spel
 def test_spelling_makes_no_other_request(worker: FakeTransportWorker) -> None:
     group = objects.ServerGroup.of(id=NAMED, project="p", policy="affinity")
     worker.scheduler.create_server_group(CTXT, group)
-    parts = make_conductor(MemoryConductorStore(), SimpleNamespace(scheduler=worker.scheduler))
+    conductor = make_conductor(MemoryConductorStore(), SimpleNamespace(scheduler=worker.scheduler))
     consumer = str(uuid.uuid4())
     for spelling in (NAMED, NAMED.upper()):
         spec = objects.RequestSpec.of(
@@ -79,9 +79,9 @@ def test_spelling_makes_no_other_request(worker: FakeTransportWorker) -> None:
             group_id=spelling,
             group_policy="affinity",
         )
-        builds.build(parts, CTXT, spec, [consumer])
-    (record,) = parts.store.get([consumer]).values()
-    stored = load_spec(parts.store.requests([record.request])[record.request].spec)
+        builds.build(conductor, CTXT, spec, [consumer])
+    (record,) = conductor.store.get([consumer]).values()
+    stored = load_spec(conductor.store.requests([record.request])[record.request].spec)
     assert (stored.hints, stored.group_id) == ({"same_host": [NAMED], "group": NAMED}, NAMED)
 
 

@@ -271,17 +271,17 @@ class LiveCluster(SimulatedCluster):
         assert self.record(INSTANCE).host == f"{host}/n"
 
     def live_migrate(self, target: str | None = None) -> None:
-        moves.live_migrate(self.parts(), CTXT, [INSTANCE], [MIGRATION], target)
+        moves.live_migrate(self.reliable_conductor(), CTXT, [INSTANCE], [MIGRATION], target)
 
-    def parts(self) -> Conductor:
-        """Return the parts of a conductor whose peers nothing kills."""
+    def reliable_conductor(self) -> Conductor:
+        """Return a conductor whose peers nothing kills."""
         return make_conductor(self.store, self.clients(), max_instances=100)
 
     def abort(self, migrations: list[str]) -> None:
-        apply_to_migrations(self.parts(), migrations, abort, "abort_migrations")
+        apply_to_migrations(self.reliable_conductor(), migrations, abort, "abort_migrations")
 
     def force_complete(self, migrations: list[str]) -> None:
-        apply_to_migrations(self.parts(), migrations, force_complete, "force_complete_migrations")
+        apply_to_migrations(self.reliable_conductor(), migrations, force_complete, "force_complete_migrations")
 
     def report(self, report: objects.BuildReport) -> None:
         self._report(report)

@@ -21,7 +21,7 @@ ENDED = {"attempt": 2, "host": "g/n", "outcome": "refused", "reason": "r"}
 
 
 @pytest.fixture
-def parts() -> Conductor:
+def conductor() -> Conductor:
     store = MemoryConductorStore(clock=lambda: 1000)
     store.record(request(), INSTANCES)
     for instance, uuid in zip(INSTANCES, UUIDS, strict=True):
@@ -41,8 +41,8 @@ def parts() -> Conductor:
     return make_conductor(store, max_instances=2)
 
 
-def test_migration_has_the_fields_of_its_record(parts: Conductor) -> None:
-    (migration,) = get_migrations(parts, UUIDS[1:2]).migrations
+def test_migration_has_the_fields_of_its_record(conductor: Conductor) -> None:
+    (migration,) = get_migrations(conductor, UUIDS[1:2]).migrations
     assert (migration.uuid, migration.instance) == (UUIDS[1], INSTANCES[1])
     assert (migration.kind, migration.status, migration.request_id) == ("migration", "migrating", "req-1")
     assert (migration.source_host, migration.source_attempt, migration.target) == ("h/n", 1, None)
@@ -50,22 +50,22 @@ def test_migration_has_the_fields_of_its_record(parts: Conductor) -> None:
     assert (migration.history, migration.created_ms, migration.updated_ms) == ([ENDED], 1000, 1000)
 
 
-def test_migrations_are_in_the_order_of_the_call(parts: Conductor) -> None:
+def test_migrations_are_in_the_order_of_the_call(conductor: Conductor) -> None:
     uuids = [UUIDS[2], UUIDS[0]]
-    assert [migration.uuid for migration in get_migrations(parts, uuids).migrations] == uuids
+    assert [migration.uuid for migration in get_migrations(conductor, uuids).migrations] == uuids
 
 
-def test_list_returns_all_pages(parts: Conductor) -> None:
-    page = list_migrations(parts.store, None, 2)
+def test_list_returns_all_pages(conductor: Conductor) -> None:
+    page = list_migrations(conductor.store, None, 2)
     assert [migration.uuid for migration in page.migrations] == UUIDS[:2]
-    page = list_migrations(parts.store, page.marker, 2)
+    page = list_migrations(conductor.store, page.marker, 2)
     assert ([migration.uuid for migration in page.migrations], page.marker) == (UUIDS[2:], None)
 
 
-def test_unknown_migration_is_named(parts: Conductor) -> None:
+def test_unknown_migration_is_named(conductor: Conductor) -> None:
     unknown = uuid_list(9)[8]
     with pytest.raises(errors.UnknownMigration, match=unknown):
-        get_migrations(parts, [UUIDS[0], unknown])
+        get_migrations(conductor, [UUIDS[0], unknown])
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_unknown_migration_is_named(parts: Conductor) -> None:
         ("x", 1, "'x' is not a marker"),
     ],
 )
-def test_invalid_page_is_refused(parts: Conductor, marker: str | None, limit: int, message: str) -> None:
+def test_invalid_page_is_refused(conductor: Conductor, marker: str | None, limit: int, message: str) -> None:
     with pytest.raises(errors.InvalidRequest, match=message):
-        list_migrations(parts.store, marker, limit)
+        list_migrations(conductor.store, marker, limit)
 
 
 @pytest.mark.parametrize("uuids", [["x"], [], UUIDS])
-def test_invalid_uuids_are_refused(parts: Conductor, uuids: list[str]) -> None:
+def test_invalid_uuids_are_refused(conductor: Conductor, uuids: list[str]) -> None:
     with pytest.raises(errors.InvalidRequest):
-        get_migrations(parts, uuids)
+        get_migrations(conductor, uuids)

@@ -43,7 +43,7 @@ class Recorder:
 
 
 class DomainRecorder:
-    """Records the calls of functions of the domain without their first argument, the parts of the conductor."""
+    """Records the calls of functions of the domain without their first argument, the conductor."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -75,8 +75,8 @@ def recorder() -> Recorder:
 
 
 def make_dispatcher(services: Any, compute: Any) -> Dispatcher:
-    parts = make_conductor(services, ServiceClients(services, compute, lambda partition: services, "p"))
-    return Dispatcher(make_endpoints(parts, services))
+    conductor = make_conductor(services, ServiceClients(services, compute, lambda partition: services, "p"))
+    return Dispatcher(make_endpoints(conductor, services))
 
 
 @pytest.fixture

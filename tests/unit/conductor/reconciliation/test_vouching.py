@@ -44,8 +44,8 @@ def claims() -> RecordingClaims:
     return RecordingClaims()
 
 
-def parts(claims: RecordingClaims, **records: dict[str, Any]) -> Conductor:
-    """Return the parts of a conductor with records of these instances on h1/n as attempt 2, with these changes."""
+def conductor(claims: RecordingClaims, **records: dict[str, Any]) -> Conductor:
+    """Return a conductor with records of these instances on h1/n as attempt 2, with these changes."""
     store = MemoryConductorStore(StoreTimeouts())
     store.record(request(), list(records))
     stored = store.get(list(records))
@@ -66,7 +66,7 @@ def refs(*consumers: str, attempt: int = 2) -> objects.ClaimRefs:
 
 def test_named_attempts_are_vouched_for_in_one_call(claims: RecordingClaims) -> None:
     vouching.check(
-        parts(claims, a={}, b={"status": InstanceStatus.ERROR}, c={"status": InstanceStatus.DELETING}),
+        conductor(claims, a={}, b={"status": InstanceStatus.ERROR}, c={"status": InstanceStatus.DELETING}),
         "cell",
         "h1",
         refs("a", "b", "c", "unknown"),
@@ -86,11 +86,11 @@ def test_named_attempts_are_vouched_for_in_one_call(claims: RecordingClaims) -> 
     ],
 )
 def test_other_attempts_and_hosts_are_not_vouched_for(claims: RecordingClaims, changes: dict[str, Any]) -> None:
-    vouching.check(parts(claims, a=changes), "cell", "h1", refs("a"))
+    vouching.check(conductor(claims, a=changes), "cell", "h1", refs("a"))
     assert claims.vouched == []
 
 
 def test_unanswered_call_is_left_to_the_next_audit(claims: RecordingClaims, caplog: pytest.LogCaptureFixture) -> None:
     claims.down = True
-    vouching.check(parts(claims, a={}), "cell", "h1", refs("a"))
+    vouching.check(conductor(claims, a={}), "cell", "h1", refs("a"))
     assert "its next audit repeats it: no answer" in caplog.text

@@ -222,8 +222,8 @@ def test_conductor_continues_at_once_where_a_report_changed_something(
     cluster.build([uuid])
     cluster.work()
     calls: list[None] = []
-    parts = make_conductor(cluster.store, cluster.clients(), wake=lambda: calls.append(None))
-    intake.record(parts, CTXT, report([uuid], [kind], attempts=[attempt]))
+    conductor = make_conductor(cluster.store, cluster.clients(), wake=lambda: calls.append(None))
+    intake.record(conductor, CTXT, report([uuid], [kind], attempts=[attempt]))
     assert len(calls) == wakes
 
 

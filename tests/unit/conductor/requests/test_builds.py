@@ -25,9 +25,11 @@ def store():
 
 @pytest.fixture
 def build(store):
-    parts = make_conductor(store)
+    conductor = make_conductor(store)
     ctxt, spec = context.new("project", "user"), objects.RequestSpec.of(resources={"VCPU": 1})
-    return lambda uuids, names=(), first_sent=None: builds.build(parts, ctxt, spec, uuids, names, first_sent=first_sent)
+    return lambda uuids, names=(), first_sent=None: builds.build(
+        conductor, ctxt, spec, uuids, names, first_sent=first_sent
+    )
 
 
 def list_names(store):
@@ -69,12 +71,12 @@ def test_unknown_request_that_is_older_than_the_horizon_is_refused(store, build)
 
 def test_request_whose_caller_ceases_to_wait_before_it_is_recorded_is_refused(store):
     """Given a call that was read in time, then waited for the store until its deadline had passed."""
-    parts = make_conductor(store)
+    conductor = make_conductor(store)
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     with pytest.raises(errors.DeadlinePassed, match="dropped; nothing was claimed"):
-        builds.build(parts, context.new("project", deadline=time.time() - 1), spec, UUIDS)
+        builds.build(conductor, context.new("project", deadline=time.time() - 1), spec, UUIDS)
     assert list_names(store) == {}
-    builds.build(parts, context.new("project", deadline=time.time() + 600), spec, UUIDS)
+    builds.build(conductor, context.new("project", deadline=time.time() + 600), spec, UUIDS)
 
 
 def test_time_of_a_caller_whose_clock_is_ahead_makes_no_record_certain(store, build):
@@ -90,36 +92,36 @@ def test_request_with_too_few_names_is_rejected_and_not_recorded(store, build):
 
 def test_request_beyond_the_quota_of_its_project_is_refused(store):
     limits = AdmissionLimits({"VCPU": 1})
-    parts = make_conductor(store, limits=limits)
+    conductor = make_conductor(store, limits=limits)
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     with pytest.raises(errors.QuotaExceeded, match="Project 'p' may use 1 VCPU"):
-        builds.build(parts, context.new("p"), spec, UUIDS)
-    builds.build(parts, context.new("p"), spec, UUIDS[:1])
-    parts.limits = AdmissionLimits({"VCPU": 1}, {"p": {"VCPU": 2}})
-    builds.build(parts, context.new("p"), spec, UUIDS[1:])
+        builds.build(conductor, context.new("p"), spec, UUIDS)
+    builds.build(conductor, context.new("p"), spec, UUIDS[:1])
+    conductor.limits = AdmissionLimits({"VCPU": 1}, {"p": {"VCPU": 2}})
+    builds.build(conductor, context.new("p"), spec, UUIDS[1:])
     assert store.usage("p") == {"instances": 2, "VCPU": 2, "recorded_instances": 2}
 
 
 def test_spec_that_is_too_large_is_refused(store):
-    parts = make_conductor(store, limits=AdmissionLimits(max_spec_bytes=4096))
+    conductor = make_conductor(store, limits=AdmissionLimits(max_spec_bytes=4096))
     small = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 1000})
     large = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 4000})
-    builds.build(parts, context.new("p"), small, UUIDS[:1])
+    builds.build(conductor, context.new("p"), small, UUIDS[:1])
     with pytest.raises(errors.InvalidSpec, match=r"it has \d+ bytes, \[conductor\] max_spec_bytes allows 4096"):
-        builds.build(parts, context.new("p"), large, UUIDS[1:])
+        builds.build(conductor, context.new("p"), large, UUIDS[1:])
     assert list(list_names(store)) == UUIDS[:1]
 
 
 def test_hints_of_a_client_of_one_project_name_its_instances_only(store: MemoryConductorStore) -> None:
-    parts = make_conductor(store)
+    conductor = make_conductor(store)
     own, other, new = uuid_list(3)
     for project, uuid in (("one", own), ("two", other)):
-        builds.build(parts, context.new(project), objects.RequestSpec.of(resources={"VCPU": 1}), [uuid])
+        builds.build(conductor, context.new(project), objects.RequestSpec.of(resources={"VCPU": 1}), [uuid])
     ctxt = context.new("one")
     ctxt.sender_project = "one"
 
     def build(**hints: Any) -> None:
-        builds.build(parts, ctxt, objects.RequestSpec.of(resources={"VCPU": 1}, hints=hints), [new])
+        builds.build(conductor, ctxt, objects.RequestSpec.of(resources={"VCPU": 1}, hints=hints), [new])
 
     for hints in ({"same_host": other}, {"different_host": [own, other]}):
         with pytest.raises(errors.CallerRefused, match=other):
@@ -131,9 +133,9 @@ def test_hints_of_a_client_of_one_project_name_its_instances_only(store: MemoryC
 
 @pytest.mark.parametrize("project", ["\ud800", "a\nb", "p" * 256])
 def test_quota_of_a_text_that_no_project_has_is_refused(store, project):
-    parts = make_conductor(store)
+    conductor = make_conductor(store)
     with pytest.raises(errors.InvalidRequest, match="project must have at most 255 printable characters"):
-        builds.quota(parts, project)
+        builds.quota(conductor, project)
 
 
 def test_identity_of_a_request_has_no_field_with_its_default(monkeypatch):

@@ -252,30 +252,30 @@ def test_deleted_instances_are_listed_only_on_request(cluster: SimulatedCluster)
     cluster.settle()
     cluster.delete(uuids[:1])
     cluster.settle()
-    parts = cluster.conductors[0]
-    left = instances.list_instances(parts.store, None, 10, deleted=False).instances
+    conductor = cluster.conductors[0]
+    left = instances.list_instances(conductor.store, None, 10, deleted=False).instances
     assert [record.uuid for record in left] == uuids[1:]
-    shown = instances.list_instances(parts.store, None, 10, deleted=True).instances
+    shown = instances.list_instances(conductor.store, None, 10, deleted=True).instances
     assert [(record.uuid, record.status) for record in shown] == list(
         zip(uuids, ["DELETED", "ACTIVE", "ACTIVE"], strict=True)
     )
     assert (shown[1].request_id, shown[1].project_id, shown[1].flavor) == (CTXT.request_id, "project", SPEC.flavor)
-    page = instances.get_instances(parts, list(reversed(uuids)))
+    page = instances.get_instances(conductor, list(reversed(uuids)))
     assert [record.uuid for record in page.instances] == list(reversed(uuids))
     with pytest.raises(errors.UnknownInstance):
-        instances.get_instances(parts, uuid_list(4))
+        instances.get_instances(conductor, uuid_list(4))
     with pytest.raises(errors.InvalidRequest):
-        instances.list_instances(parts.store, None, 0, deleted=False)
+        instances.list_instances(conductor.store, None, 0, deleted=False)
 
 
 def test_client_of_a_project_deletes_its_instances_only(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(2)
     cluster.build(uuids)
-    parts = make_conductor(cluster.store)
+    conductor = make_conductor(cluster.store)
     with pytest.raises(errors.CallerRefused, match="belongs to another project"):
-        requested_changes.apply(parts, uuids, delete, "delete_instances", "other")
+        requested_changes.apply(conductor, uuids, delete, "delete_instances", "other")
     assert cluster.statuses(uuids) == ["SCHEDULING"] * 2
-    requested_changes.apply(parts, uuids, delete, "delete_instances", CTXT.project_id)
+    requested_changes.apply(conductor, uuids, delete, "delete_instances", CTXT.project_id)
     assert cluster.statuses(uuids) == ["DELETING"] * 2
 
 
@@ -283,8 +283,8 @@ def test_deletion_with_one_instance_of_another_project_changes_nothing(cluster: 
     own, other = uuid_list(2)
     cluster.build([own])
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
-    parts = make_conductor(cluster.store)
-    builds.build(parts, context.new("other"), spec, [other])
+    conductor = make_conductor(cluster.store)
+    builds.build(conductor, context.new("other"), spec, [other])
     with pytest.raises(errors.CallerRefused, match=other):
-        requested_changes.apply(parts, [own, other], delete, "delete_instances", CTXT.project_id)
+        requested_changes.apply(conductor, [own, other], delete, "delete_instances", CTXT.project_id)
     assert cluster.statuses([own, other]) == ["SCHEDULING"] * 2

@@ -399,8 +399,8 @@ def test_targets_that_are_refused(fenced: SimulatedCluster, target: str, error: 
 def test_malformed_calls_are_refused(
     fenced: SimulatedCluster, uuids: Any, migrations: Any, error: type[Exception], match: str
 ) -> None:
-    parts = fenced.conductors[0]
-    assert_refused(fenced, error, match, lambda: evacuate(parts, CTXT, uuids, migrations))
+    conductor = fenced.conductors[0]
+    assert_refused(fenced, error, match, lambda: evacuate(conductor, CTXT, uuids, migrations))
 
 
 def test_uuid_of_an_earlier_migration_is_refused(fenced: SimulatedCluster) -> None:
@@ -408,9 +408,9 @@ def test_uuid_of_an_earlier_migration_is_refused(fenced: SimulatedCluster) -> No
     fenced.settle()
     fenced.lose_host("h2")
     fenced.compare()
-    parts = fenced.conductors[0]
+    conductor = fenced.conductors[0]
     match = f"migration {MOVE} is an earlier migration of it"
-    assert_refused(fenced, errors.InstanceConflict, match, lambda: evacuate(parts, CTXT, [SECOND], [MOVE]))
+    assert_refused(fenced, errors.InstanceConflict, match, lambda: evacuate(conductor, CTXT, [SECOND], [MOVE]))
 
 
 def test_services_that_do_not_answer_are_unavailable(fenced: SimulatedCluster) -> None:

@@ -25,7 +25,7 @@ def make_cluster(folder: Path) -> LiveCluster:
         created.build(uuids, SPEC.with_values(group_id="g", group_policy="affinity"))
         created.settle()
     assert hosts(created) == ["h1/n"] * 3
-    moves.live_migrate(created.parts(), CTXT, MEMBERS, MIGRATIONS)
+    moves.live_migrate(created.reliable_conductor(), CTXT, MEMBERS, MIGRATIONS)
     return created
 
 

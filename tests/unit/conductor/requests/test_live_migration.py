@@ -194,7 +194,7 @@ def test_source_that_is_restarted_in_post_copy_loses_it(post_copy: LiveCluster) 
 def test_progress_is_read_from_the_source(cluster: LiveCluster) -> None:
     begin(cluster)
     cluster.now_ms += 5_000
-    page = list_copies(cluster.parts(), CTXT, [MIGRATION])
+    page = list_copies(cluster.reliable_conductor(), CTXT, [MIGRATION])
     assert (page.migrations, page.phases, page.total_mb, page.remaining_mb) == (
         [MIGRATION],
         ["running"],
@@ -203,7 +203,7 @@ def test_progress_is_read_from_the_source(cluster: LiveCluster) -> None:
     )
     assert page.copied_mb[0] >= 500
     cluster.hosts.kill("h1")
-    assert list_copies(cluster.parts(), CTXT, [MIGRATION]).migrations == []
+    assert list_copies(cluster.reliable_conductor(), CTXT, [MIGRATION]).migrations == []
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
