@@ -199,3 +199,13 @@ class Column:
 
 class ColumnField(Column, ListField):
     """Column of elements of one plain type."""
+
+
+# Fields of a request for an action on each guest; a later request has higher numbers.
+ACTIONS_ON_GUESTS = {
+    "partition": fields.StringField(),
+    "uuids": ColumnField(str),
+    "attempts": ColumnField(int),
+    "actions": ColumnField(str),
+    "numbers": ColumnField(int),
+}

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies of running guests between hosts."""
 
-from oslo_versionedobjects import fields
-
 from rpcapi.objects import base
 from rpcapi.resources.inventory import MAX_AMOUNT
 
@@ -43,12 +41,8 @@ class GuestCopies(base.GanttObject):
     """
 
     fields = {
-        "partition": fields.StringField(),
-        "uuids": base.ColumnField(str),
-        "attempts": base.ColumnField(int),
+        **base.ACTIONS_ON_GUESTS,
         "migrations": base.ColumnField(str),
-        "numbers": base.ColumnField(int),
-        "actions": base.ColumnField(str),
         "destinations": base.ColumnField(str),
         "with_disk": base.ColumnField(bool),
         "post_copy": base.ColumnField(bool),

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guests of a service host: lists by its agent, and requests to change them."""
 
-from oslo_versionedobjects import fields
-
 from rpcapi.objects import base
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation.documents import IMAGE
@@ -58,11 +56,7 @@ class GuestOperations(base.GanttObject):
     """
 
     fields = {
-        "partition": fields.StringField(),
-        "uuids": base.ColumnField(str),
-        "attempts": base.ColumnField(int),
-        "actions": base.ColumnField(str),
-        "numbers": base.ColumnField(int),
+        **base.ACTIONS_ON_GUESTS,
         "images": base.ColumnField(dict, nullable_items=True, default=[]),
     }
 
@@ -82,11 +76,7 @@ class GuestTransitions(base.GanttObject):
     """
 
     fields = {
-        "partition": fields.StringField(),
-        "uuids": base.ColumnField(str),
-        "attempts": base.ColumnField(int),
-        "actions": base.ColumnField(str),
-        "numbers": base.ColumnField(int),
+        **base.ACTIONS_ON_GUESTS,
         "moves": base.ColumnField(dict, nullable_items=True, default=[]),
     }
 
