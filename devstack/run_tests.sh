@@ -56,8 +56,7 @@ sources=$!
 servers=
 if [ "${1:-}" != --quick ]; then
     # Reports packages that cannot be installed; tests that need them are skipped or, in CI, fail.
-    "$python" -m devstack.servers.install rabbitmq-server redis-server postgresql mariadb-server-core memcached zookeeper \
-        systemd-container debootstrap zsh prometheus &
+    "$python" -m tests.support.packages &
     servers=$!
 fi
 

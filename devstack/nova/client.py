@@ -141,21 +141,8 @@ class NovaClient(RestClient):
             if why.status != NOT_FOUND:
                 raise
 
-    def wait_deleted(self, uuids: Sequence[str]) -> None:
-        for uuid in uuids:
-            wait_until(partial(self._is_deleted, uuid), f"the deletion of {uuid}")
-
     def _settled(self, uuid: str, statuses: Sequence[str]) -> dict[str, Any] | None:
         """Return the server once it will no longer change by itself."""
         server = self.server(uuid)
         is_expected = server["status"] in (*statuses, "ERROR") and server["OS-EXT-STS:task_state"] is None
         return server if is_expected else None
-
-    def _is_deleted(self, uuid: str) -> bool:
-        try:
-            self.server(uuid)
-        except CallFailed as why:
-            if why.status == NOT_FOUND:
-                return True
-            raise
-        return False

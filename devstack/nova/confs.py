@@ -134,10 +134,6 @@ def gantt_nova_bridge(urls: CloudUrls, size: CloudSize) -> Groups:
     }
 
 
-def gantt_operator(urls: CloudUrls) -> Groups:
-    return {"DEFAULT": {"transport_url": urls.gantt_bus}, "rpc": {"partition": PARTITION}}
-
-
 def placement(urls: CloudUrls) -> Groups:
     return {
         "api": {"auth_strategy": "keystone"},

@@ -58,16 +58,6 @@ def control_conf(parts: CloudParts) -> Path:
     return nova_conf(parts, CONTROL_HOST, databases=True)
 
 
-def operator_command(parts: CloudParts) -> list[str]:
-    conf = parts.etc / "gantt.conf"
-    write_private(conf, gantt_confs.text(confs.gantt_operator(parts.urls)))
-    return _gantt_program("gantt", conf)
-
-
-def import_command(parts: CloudParts) -> list[str]:
-    return [*_gantt_program("gantt-placement-import", _placement_conf(parts)), str(_openstack_conf(parts))]
-
-
 def nova_program(parts: CloudParts, program: str) -> list[str]:
     return _program_with(parts, program, control_conf(parts))
 
@@ -116,22 +106,22 @@ def fakes(parts: CloudParts) -> list[Daemon]:
 
 
 def _gantt_placement(parts: CloudParts) -> list[Daemon]:
-    command = _gantt_program("gantt-placement", _placement_conf(parts))
+    command = gantt_program("gantt-placement", placement_conf(parts))
     return [Daemon("gantt-placement", command, SOURCE_TREE, parts.ports["placement"])]
 
 
 def _openstack_placement(parts: CloudParts) -> list[Daemon]:
-    env = {"OS_PLACEMENT_CONFIG_DIR": str(_openstack_conf(parts).parent)}
+    env = {"OS_PLACEMENT_CONFIG_DIR": str(openstack_conf(parts).parent)}
     return [_served(parts, "placement", "placement.wsgi.api", env)]
 
 
-def _placement_conf(parts: CloudParts) -> Path:
+def placement_conf(parts: CloudParts) -> Path:
     conf = parts.etc / "gantt-placement.conf"
     write_private(conf, gantt_confs.text(confs.gantt_placement(parts.urls, parts.size, parts.ports["placement"])))
     return conf
 
 
-def _openstack_conf(parts: CloudParts) -> Path:
+def openstack_conf(parts: CloudParts) -> Path:
     conf = private_folder(parts.etc / "placement") / "placement.conf"
     write_private(conf, gantt_confs.text(confs.placement(parts.urls)))
     return conf
@@ -156,11 +146,11 @@ def _with_bridge(parts: CloudParts, scheduler: gantt_confs.Groups) -> list[Daemo
     for name, groups in settings.items():
         conf = parts.etc / f"{name}.conf"
         write_private(conf, gantt_confs.text(groups))
-        daemons.append(Daemon(name, _gantt_program(name, conf), SOURCE_TREE))
+        daemons.append(Daemon(name, gantt_program(name, conf), SOURCE_TREE))
     return daemons
 
 
-def _gantt_program(name: str, conf: Path) -> list[str]:
+def gantt_program(name: str, conf: Path) -> list[str]:
     return [str(Path(sys.executable).with_name(name)), "--config-file", str(conf)]
 
 

@@ -5,8 +5,7 @@ import contextlib
 import os
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from devstack.servers.errors import BinaryMissing, ServerError
@@ -24,14 +23,6 @@ DENY_STARTS = (
 UNIT_LINKS = Path("/etc/systemd/system")
 
 
-def _on_path(program: str) -> Callable[[], bool]:
-    return lambda: shutil.which(program, path=SYSTEM_PATH) is not None
-
-
-def _matches(folder: str, pattern: str) -> Callable[[], bool]:
-    return lambda: any(Path(folder).glob(pattern))
-
-
 def _runs(find_program: Callable[[], object]) -> bool:
     try:
         find_program()
@@ -40,32 +31,24 @@ def _runs(find_program: Callable[[], object]) -> bool:
     return True
 
 
+Checks = Mapping[str, Callable[[], bool]]
+
 # {package: check whether its programs are present, from any source}
-PRESENCE_CHECKS: Mapping[str, Callable[[], bool]] = {
+PRESENCE_CHECKS: Checks = {
     "rabbitmq-server": lambda: _runs(rabbit_programs),
     "redis-server": lambda: _runs(lambda: redis_binary(Flavour.SYSTEM)),
-    "postgresql": _matches("/usr/lib/postgresql", "*/bin/postgres"),
     "mariadb-server-core": lambda: _runs(mariadb_binary),
-    "memcached": _on_path("memcached"),
-    "zookeeper": _matches("/usr/share/java", "zookeeper.jar"),
-    "prometheus": _on_path("promtool"),
-    "systemd-container": _on_path("systemd-nspawn"),
-    "debootstrap": _on_path("debootstrap"),
-    "zsh": _on_path("zsh"),
 }
 SERVERS = ("rabbitmq-server", "redis-server")
 
 
-def missing_packages(packages: Sequence[str] = SERVERS) -> list[str]:
-    unknown = [package for package in packages if package not in PRESENCE_CHECKS]
-    if unknown:
-        raise ServerError(f"Unknown packages: {', '.join(unknown)}; known packages are {', '.join(PRESENCE_CHECKS)}.")
-    return [package for package in packages if not PRESENCE_CHECKS[package]()]
+def missing_packages(packages: Iterable[str] = SERVERS, checks: Checks = PRESENCE_CHECKS) -> list[str]:
+    return [package for package in packages if not checks[package]()]
 
 
-def install_missing(packages: Sequence[str] = SERVERS) -> list[str]:
+def install_missing(packages: Iterable[str] = SERVERS, checks: Checks = PRESENCE_CHECKS) -> list[str]:
     """Install missing packages, without starting services, and return them. Raises ServerError."""
-    missing = missing_packages(packages)
+    missing = missing_packages(packages, checks)
     if not missing:
         return []
     command = f"apt-get install {' '.join(missing)}"
@@ -85,7 +68,7 @@ def _apt(*arguments: str) -> None:
     environment = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
     proxies = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
     try:
-        completed = subprocess.run(  # noqa: S603 - package names come from PRESENCE_CHECKS
+        completed = subprocess.run(  # noqa: S603 - package names come from the checks
             [*APT, *arguments],
             env={**environment, **proxies},
             capture_output=True,
@@ -130,18 +113,3 @@ def _disable(units: set[str]) -> None:
         subprocess.run(  # noqa: S603 - unit names come from the installation
             ["/usr/bin/systemctl", "--no-reload", "disable", *sorted(units)], capture_output=True, check=False
         )
-
-
-def main(arguments: Sequence[str]) -> int:
-    try:
-        installed = install_missing(arguments or SERVERS)
-    except ServerError as why:
-        print(why, file=sys.stderr)
-        return 1
-    if installed:
-        print(f"Installed {', '.join(installed)}; their services were not started.")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

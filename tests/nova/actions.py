@@ -3,10 +3,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from devstack.nova import roles
-from devstack.nova.client import NovaClient, wait_until
+from devstack.nova.client import NOT_FOUND, CallFailed, NovaClient, wait_until
 from tests.nova.known_hosts import wait_for_host
 from tests.support.nova.checked_cloud import CheckedCloud
 
@@ -33,6 +34,21 @@ def boot(cloud: CheckedCloud, flavor: str = "small", **options: object) -> str:
     uuid = cloud.nova.boot("server", flavor, **options)
     cloud.nova.wait_for([uuid], "ACTIVE")
     return uuid
+
+
+def wait_deleted(nova: NovaClient, uuids: Sequence[str]) -> None:
+    for uuid in uuids:
+        wait_until(partial(_is_deleted, nova, uuid), f"the deletion of {uuid}")
+
+
+def _is_deleted(nova: NovaClient, uuid: str) -> bool:
+    try:
+        nova.server(uuid)
+    except CallFailed as why:
+        if why.status == NOT_FOUND:
+            return True
+        raise
+    return False
 
 
 def hosts_tried(cloud: CheckedCloud, server: str, key: str) -> list[str]:

@@ -13,7 +13,7 @@ from devstack.nova.client import CallFailed, NovaClient, wait_until
 from devstack.nova.size import CloudSize
 from devstack.servers import lifetime
 from devstack.servers.errors import BinaryMissing, ServerNotReady
-from tests.nova.actions import aggregates_of
+from tests.nova.actions import aggregates_of, wait_deleted
 from tests.nova.groups import MakeGroup
 from tests.support.nova.checked_cloud import CheckedCloud
 from tests.support.run_folders import claim_folder, release_folder
@@ -143,4 +143,4 @@ def delete_servers(nova: NovaClient) -> None:
             nova.call("DELETE", f"/servers/{uuid}")
         except CallFailed as why:
             assert why.status == 404, why
-    nova.wait_deleted(uuids)
+    wait_deleted(nova, uuids)

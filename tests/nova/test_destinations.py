@@ -16,6 +16,7 @@ from tests.nova.actions import (
     refused,
     restart_compute,
     set_status,
+    wait_deleted,
 )
 from tests.nova.conftest import require_equal
 from tests.support.nova.checked_cloud import CheckedCloud
@@ -154,7 +155,7 @@ def test_unshelved_server_goes_to_the_named_host_or_stays_shelved(cloud: Checked
     cloud.nova.wait_for([uuid], "SHELVED_OFFLOADED")
     assert cloud.placement.allocations(uuid) == {}
     cloud.nova.call("DELETE", f"/servers/{full}")
-    cloud.nova.wait_deleted([full])
+    wait_deleted(cloud.nova, [full])
     cloud.nova.act(uuid, "unshelve", {"host": HOST})
     cloud.nova.wait_for([uuid], "ACTIVE")
     assert host_of(cloud.nova, uuid) == HOST

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.nova.actions import boot, host_of, provider_of, refused
+from tests.nova.actions import boot, host_of, provider_of, refused, wait_deleted
 from tests.nova.conftest import SIZE, compared, require_equal, started_cloud
 from tests.support.nova.checked_cloud import CheckedCloud
 
@@ -50,7 +50,7 @@ def test_deleted_server_frees_its_devices(cloud: CheckedCloud) -> None:
     for _ in range(2):
         server = boot(cloud, FLAVOR, host=host)
         cloud.nova.call("DELETE", f"/servers/{server}")
-        cloud.nova.wait_deleted([server])
+        wait_deleted(cloud.nova, [server])
 
 
 def test_move_to_a_host_without_devices_leaves_the_server_where_it_was(cloud: CheckedCloud) -> None:

@@ -4,7 +4,7 @@
 import shutil
 
 from devstack.nova.client import wait_until
-from tests.nova.actions import aggregates_of, boot, kill_compute, restart_compute
+from tests.nova.actions import aggregates_of, boot, kill_compute, restart_compute, wait_deleted
 from tests.nova.conftest import require_equal
 from tests.nova.test_commands import DELETED_ORPHANS, HEALED, NO_ORPHANS, NOTHING_TO_HEAL
 from tests.support.nova.checked_cloud import CheckedCloud
@@ -20,7 +20,7 @@ def test_commands_of_nova_recover_from_a_restored_backup(cloud: CheckedCloud) ->
     _wait_for_placement(cloud)
     late = boot(cloud)
     cloud.nova.call("DELETE", f"/servers/{old}")
-    cloud.nova.wait_deleted([old])
+    wait_deleted(cloud.nova, [old])
 
     cloud.store.kill()
     shutil.rmtree(data)

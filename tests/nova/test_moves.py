@@ -7,7 +7,17 @@ import pytest
 
 from devstack.nova import roles
 from devstack.nova.client import wait_until
-from tests.nova.actions import LARGE, SMALL, boot, host_of, kill_compute, migration_of, provider_of, restart_compute
+from tests.nova.actions import (
+    LARGE,
+    SMALL,
+    boot,
+    host_of,
+    kill_compute,
+    migration_of,
+    provider_of,
+    restart_compute,
+    wait_deleted,
+)
 from tests.nova.conftest import require_equal
 from tests.support.nova.checked_cloud import CheckedCloud
 
@@ -50,7 +60,7 @@ def test_deletion_of_a_resized_server_frees_both_hosts(cloud: CheckedCloud, resi
     uuid, _ = resized
     migration = migration_of(cloud.nova, uuid)
     cloud.nova.call("DELETE", f"/servers/{uuid}")
-    cloud.nova.wait_deleted([uuid])
+    wait_deleted(cloud.nova, [uuid])
     assert cloud.placement.allocations(uuid) == cloud.placement.allocations(migration) == {}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from devstack.nova.client import RestClient, wait_until
 from devstack.nova.fakes.neutron import NETWORK
-from tests.nova.actions import boot, create_child, host_of, provider_of
+from tests.nova.actions import boot, create_child, host_of, provider_of, wait_deleted
 from tests.support.nova.checked_cloud import CheckedCloud
 
 EGRESS = "NET_BW_EGR_KILOBIT_PER_SEC"
@@ -29,7 +29,7 @@ def bridges(cloud: CheckedCloud) -> Iterator[dict[str, str]]:
     yield bridges
     for server in cloud.nova.get("/servers")["servers"]:
         cloud.nova.call("DELETE", f"/servers/{server['id']}")
-        cloud.nova.wait_deleted([server["id"]])
+        wait_deleted(cloud.nova, [server["id"]])
     for provider in (*bridges.values(), *agents.values()):
         placement.call("DELETE", f"/resource_providers/{provider}")
 

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from devstack.nova.client import CallFailed, wait_until
-from tests.nova.actions import SMALL, boot, create_child, host_of, kill_compute, provider_of, restart_compute
+from tests.nova.actions import (
+    SMALL,
+    boot,
+    create_child,
+    host_of,
+    kill_compute,
+    provider_of,
+    restart_compute,
+    wait_deleted,
+)
 from tests.nova.conftest import require_equal
 from tests.support.nova.checked_cloud import CheckedCloud
 
@@ -38,7 +47,7 @@ def slots(cloud: CheckedCloud) -> Iterator[str]:
     yield flavor
     for server in cloud.nova.get("/servers")["servers"]:
         cloud.nova.call("DELETE", f"/servers/{server['id']}")
-        cloud.nova.wait_deleted([server["id"]])
+        wait_deleted(cloud.nova, [server["id"]])
     _restart(cloud)
     wait_until(lambda: "CUSTOM_SLOT" not in str(_tree(cloud)), "the end of the slots")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from devstack.nova.client import CallFailed
-from tests.nova.actions import boot
+from tests.nova.actions import boot, wait_deleted
 from tests.support.nova.checked_cloud import CheckedCloud
 
 QUOTA = "/os-quota-sets/demo"
@@ -28,7 +28,7 @@ def test_quota_counts_what_placement_says_is_used(cloud: CheckedCloud, quota: di
     usages = cloud.placement.get("/usages?project_id=demo")["usages"]
     assert sum(usage.get("VCPU", 0) for usage in usages.values()) == 3
     cloud.nova.call("DELETE", f"/servers/{servers[0]}")
-    cloud.nova.wait_deleted(servers[:1])
+    wait_deleted(cloud.nova, servers[:1])
     boot(cloud)
 
 

@@ -4,7 +4,7 @@
 import pytest
 
 from devstack.nova.client import wait_until
-from tests.nova.actions import SMALL, boot, host_of, hosts_tried, provider_of
+from tests.nova.actions import SMALL, boot, host_of, hosts_tried, provider_of, wait_deleted
 from tests.support.nova.checked_cloud import CheckedCloud
 
 MAX_ATTEMPTS = 3  # Nova's default
@@ -43,5 +43,5 @@ def test_server_deleted_while_it_is_built_holds_nothing(cloud: CheckedCloud) -> 
     server = cloud.nova.boot("server", "small", metadata={"build_seconds": "10"})
     wait_until(lambda: cloud.nova.server(server)["OS-EXT-STS:task_state"] == "spawning", "the build")
     cloud.nova.call("DELETE", f"/servers/{server}")
-    cloud.nova.wait_deleted([server])
+    wait_deleted(cloud.nova, [server])
     wait_until(lambda: cloud.placement.allocations(server) == {}, "the end of what it holds")

@@ -4,7 +4,7 @@
 import pytest
 
 from devstack.nova.fakes.glance import IMAGES
-from tests.nova.actions import SMALL, boot, host_of, provider_of
+from tests.nova.actions import SMALL, boot, host_of, provider_of, wait_deleted
 from tests.support.nova.checked_cloud import CheckedCloud
 
 
@@ -16,7 +16,7 @@ def test_server_holds_its_flavor_on_its_host(cloud: CheckedCloud) -> None:
 def test_deleted_server_holds_nothing(cloud: CheckedCloud) -> None:
     uuid = boot(cloud)
     cloud.nova.call("DELETE", f"/servers/{uuid}")
-    cloud.nova.wait_deleted([uuid])
+    wait_deleted(cloud.nova, [uuid])
     assert cloud.placement.allocations(uuid) == {}
 
 
@@ -33,7 +33,7 @@ def test_parallel_boots_fill_the_cloud_exactly(cloud: CheckedCloud) -> None:
 def test_deletion_frees_a_full_host(cloud: CheckedCloud) -> None:
     uuids = [boot(cloud, "whole") for _ in range(cloud.size.computes)]
     cloud.nova.call("DELETE", f"/servers/{uuids[0]}")
-    cloud.nova.wait_deleted(uuids[:1])
+    wait_deleted(cloud.nova, uuids[:1])
     boot(cloud, "whole")
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from devstack.nova.client import wait_until
-from tests.nova.actions import boot, host_of
+from tests.nova.actions import boot, host_of, wait_deleted
 from tests.nova.conftest import SIZE, delete_servers, require_equal, started_cloud
 from tests.nova.groups import MakeGroup, one_by_one
 from tests.nova.known_hosts import HOSTS, documents
@@ -79,7 +79,7 @@ def require_work(cloud: CheckedCloud) -> None:
     cloud.nova.act(stays, "confirmResize")
     cloud.nova.wait_for([stays], "ACTIVE")
     cloud.nova.call("DELETE", f"/servers/{goes}")
-    cloud.nova.wait_deleted([goes])
+    wait_deleted(cloud.nova, [goes])
     require_equal(cloud)
 
 

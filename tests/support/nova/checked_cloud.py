@@ -9,6 +9,8 @@ from pathlib import Path
 
 import requests
 
+from devstack import confs
+from devstack.deploy.users.folder import write_private
 from devstack.nova import roles
 from devstack.nova.cloud import STOP_SECONDS, NovaCloud
 from devstack.nova.roles import Daemon
@@ -50,10 +52,14 @@ class CheckedCloud(NovaCloud):
         self.wait_for_computes(count + 1)
 
     def gantt(self, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
-        return self.run([*roles.operator_command(self.parts), *arguments], roles.SOURCE_TREE, statuses)
+        conf = self.parts.etc / "gantt.conf"
+        options = {"DEFAULT": {"transport_url": self.parts.urls.gantt_bus}, "rpc": {"partition": confs.PARTITION}}
+        write_private(conf, confs.text(options))
+        return self.run([*roles.gantt_program("gantt", conf), *arguments], roles.SOURCE_TREE, statuses)
 
     def placement_import(self, *arguments: str) -> str:
-        return self.run([*roles.import_command(self.parts), *arguments], roles.SOURCE_TREE, (0,))
+        program = roles.gantt_program("gantt-placement-import", roles.placement_conf(self.parts))
+        return self.run([*program, str(roles.openstack_conf(self.parts)), *arguments], roles.SOURCE_TREE, (0,))
 
     def metric(self, name: str) -> float:
         """Return a metric of gantt-scheduler, given as a name with labels; 0 if it is absent."""

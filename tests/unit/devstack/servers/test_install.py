@@ -8,6 +8,7 @@ import pytest
 
 from devstack.servers import install
 from devstack.servers.errors import ServerError
+from tests.support import packages
 
 # A fake apt-get that records its call and the machine's policy at that time.
 FAKE_APT = """#!/bin/sh
@@ -106,6 +107,20 @@ def test_machine_without_apt_is_reported(machine, monkeypatch):
         install.install_missing()
 
 
-def test_unknown_package_is_refused(capsys):
-    assert install.main(["rabbitmq-sever"]) == 1
-    assert "rabbitmq-sever" in capsys.readouterr().err
+def test_packages_of_the_tests_are_installed_too(machine, monkeypatch, capsys):
+    folder, _ = machine
+    monkeypatch.setattr(packages, "CHECKS", {"redis-server": lambda: True, "zsh": lambda: False})
+
+    assert packages.main() == 0
+
+    assert "install --yes --no-install-recommends zsh" in (folder / "calls").read_text()
+    assert "Installed zsh;" in capsys.readouterr().out
+
+
+def test_installer_of_the_tests_prints_a_failure(machine, monkeypatch, capsys):
+    monkeypatch.setattr(packages, "CHECKS", {"zsh": lambda: False})
+    apt_get(machine[0], "exit 100")
+
+    assert packages.main() == 1
+
+    assert "failed" in capsys.readouterr().err
