@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from rpcapi import errors, version
 from rpcapi.conf import transport
-from rpcapi.daemon import concurrency, configuration, exporter, logs, master, process, worker
+from rpcapi.daemon import concurrency, configuration, exporter, logs, master, metrics_folder, process, worker
 from rpcapi.daemon.notify import Notifier
 
 
@@ -58,13 +58,13 @@ def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notif
         roles = []
         if conf.metrics.listen:
             listener = stack.enter_context(exporter.bind(conf.metrics.listen))
-            folder = stack.enter_context(exporter.shared_folder(conf.metrics.folder))
+            folder = stack.enter_context(metrics_folder.create(conf.metrics.folder))
             roles.append(_exporter_role(prog, listener, folder, workers))
         roles += [_worker_role(prog, make_service, index, folder, listener) for index in range(workers)]
 
         def on_worker_exit(role: worker.WorkerRole) -> None:
             if folder is not None:
-                exporter.remove_gauges(folder, role.index)
+                metrics_folder.remove_gauges(folder, role.index)
 
         return master.Master(conf, roles, notifier, on_worker_exit).run()
 
@@ -78,7 +78,7 @@ def _worker_role(
             listener.close()
         concurrency.configure_executor(conf.executor)
         if folder is not None:
-            exporter.use_folder(folder, index)
+            metrics_folder.use(folder, index)
         logs.setup(conf, prog, version.installed_version())
 
     def record_serving() -> None:

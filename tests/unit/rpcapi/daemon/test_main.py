@@ -7,7 +7,7 @@ import pytest
 from oslo_config import cfg
 
 from rpcapi import errors
-from rpcapi.daemon import concurrency, exporter, logs, main, master
+from rpcapi.daemon import concurrency, logs, main, master, metrics_folder
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_exporter_is_a_process_of_its_own_beside_the_workers(
     masters: list[Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     removed: list[int] = []
-    monkeypatch.setattr(exporter, "remove_gauges", lambda folder, index: removed.append(index))
+    monkeypatch.setattr(metrics_folder, "remove_gauges", lambda folder, index: removed.append(index))
     assert run(tmp_path, "[metrics]\nlisten = 127.0.0.1:0\n", workers=lambda conf: 2) == 7
     ((roles, on_worker_exit),) = masters
     assert [(role.name, role.index) for role in roles] == [("metrics exporter", -1), ("worker 0", 0), ("worker 1", 1)]
