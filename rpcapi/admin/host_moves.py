@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.admin import Session, groups, services, waiting
+from rpcapi.admin import Session, groups, host_control, waiting
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.resources import names
 from rpcapi.resources.statuses import ENDED_MIGRATIONS, InstanceStatus, MigrationKind, MigrationStatus
@@ -210,4 +210,4 @@ def _offload(session: Session, servers: Sequence[str], moves: HostMoves, timeout
 def _disable(session: Session, host: str) -> None:
     state = session.get_state("service", host)
     if state.document.get("enabled"):
-        services.set_enabled(session, host, enabled=False, reason=REASON)
+        host_control.set_enabled(session, host, enabled=False, reason=REASON)

@@ -9,7 +9,7 @@ from itertools import compress
 from rpcapi import errors
 from rpcapi.admin import Session
 from rpcapi.admin.argument import Argument, repeatable
-from rpcapi.admin.services import AGENT
+from rpcapi.admin.service_states import AGENT
 from rpcapi.cli import comparison, repair
 from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, timestamp_cell
 from rpcapi.resources import names

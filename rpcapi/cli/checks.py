@@ -12,7 +12,7 @@ from oslo_upgradecheck.upgradecheck import Code, Result
 
 from rpcapi import errors
 from rpcapi.admin.error_messages import describe_error
-from rpcapi.admin.services import AGENT
+from rpcapi.admin.service_states import AGENT
 from rpcapi.admin.session import Session
 from rpcapi.bounds import CollectionSize
 from rpcapi.cli.partition import ACKNOWLEDGED, NAMESPACE

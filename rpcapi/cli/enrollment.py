@@ -9,7 +9,7 @@ from pathlib import Path
 from rpcapi import errors
 from rpcapi.access import broker_users, senders
 from rpcapi.access.rabbit_management import BrokerAdministration
-from rpcapi.admin import services
+from rpcapi.admin import host_control
 from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.cli.host_control import HOST, EndHostCommand, parse_service_host
@@ -76,7 +76,7 @@ class RevokeHost(EndHostCommand, _BrokerCommand):
         self.revoke(parsed_args, senders.agent_user(host))
         try:
             # Forced, because the last heartbeat may be recent.
-            ended = services.fence(self.session, host, force=True, replace=True)
+            ended = host_control.fence(self.session, host, force=True, replace=True)
         except errors.UnknownHost:
             self.show_message(f"{host} never reported: there is nothing to fence")
             return

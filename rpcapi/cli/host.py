@@ -12,7 +12,7 @@ from rpcapi import errors
 from rpcapi.admin import Session, aggregates, api_providers
 from rpcapi.admin.aggregates import ZonesByHost
 from rpcapi.admin.argument import Argument
-from rpcapi.admin.services import UP, agent_state_of
+from rpcapi.admin.service_states import UP, agent_state_of
 from rpcapi.cli import partition, provider_names
 from rpcapi.cli.command import CommandOutput, Lister, ShowOne, fields_cell, lines_cell, timestamp_cell
 from rpcapi.resources import names

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rpcapi import errors
-from rpcapi.admin import services
+from rpcapi.admin import host_control
 from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.resources import names
@@ -32,7 +32,7 @@ class _SetEnabled(Command):
         state = "enabled" if self.enabled else "disabled"
         host = parse_service_host(parsed_args.host, state)
         reason = getattr(parsed_args, "reason", None)
-        services.set_enabled(self.session, host, enabled=self.enabled, reason=reason)
+        host_control.set_enabled(self.session, host, enabled=self.enabled, reason=reason)
         self.show_message(f"{host} is {state}")
 
 
@@ -87,7 +87,7 @@ class FenceHost(EndHostCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host = parse_service_host(parsed_args.host, "fenced")
         self.check_confirmed(parsed_args, f"Fencing {host}")
-        ended = services.fence(self.session, host, force=parsed_args.force)
+        ended = host_control.fence(self.session, host, force=parsed_args.force)
         self.show_message(f"{host} is fenced: {ended} claims ended")
 
 
@@ -106,7 +106,7 @@ class ReplaceHost(EndHostCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host = parse_service_host(parsed_args.host, "replaced")
         try:
-            is_empty = services.is_known_empty(self.session, host)
+            is_empty = host_control.is_known_empty(self.session, host)
         except errors.UnknownHost:
             # The store may have lost the service and still await the host's audit.
             self.check_confirmed(parsed_args, f"Replacing {host}")
@@ -115,7 +115,7 @@ class ReplaceHost(EndHostCommand):
             return
         if not is_empty:
             self.check_confirmed(parsed_args, f"Replacing {host}")
-        ended = services.fence(self.session, host, force=parsed_args.force, replace=True)
+        ended = host_control.fence(self.session, host, force=parsed_args.force, replace=True)
         self.show_message(f"{host} may be replaced: {ended} claims ended")
 
 

@@ -5,7 +5,7 @@ import argparse
 
 from rpcapi import errors
 from rpcapi.admin.argument import Argument
-from rpcapi.admin.services import DOWN, UP
+from rpcapi.admin.service_states import DOWN, UP
 from rpcapi.admin.state_write import update_document
 from rpcapi.cli.command import Command, CommandOutput, Lister, counts_cell
 

@@ -4,7 +4,7 @@
 import argparse
 from typing import Any
 
-from rpcapi.admin.services import AGENT, host_of, state_of
+from rpcapi.admin.service_states import AGENT, host_of, state_of
 from rpcapi.cli import partition
 from rpcapi.cli.command import CommandOutput, Lister, offset_cell, timestamp_cell
 

@@ -9,7 +9,7 @@ from oslo_log import log
 from tqdm import tqdm
 from webob import Response
 
-from rpcapi.admin import host_moves, services
+from rpcapi.admin import host_control, host_moves
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.admin.session import Session
 from rpcapi.dashboard.cluster import CachedCluster
@@ -59,14 +59,14 @@ class HostActions:
         return Response(status=303, headers={"Location": f"/hosts/{quote(name)}?done={done}"})
 
     def _enable(self, request: PageRequest, host: str) -> str:
-        services.set_enabled(request.session, host, enabled=True)
+        host_control.set_enabled(request.session, host, enabled=True)
         return "enabled"
 
     def _disable(self, request: PageRequest, host: str) -> str:
         reason = str(request.http.POST.get("reason", "")).strip()
         if not reason or len(reason) > MAX_REASON:
             raise BadInput(f"To disable {host}, give a reason of at most {MAX_REASON} characters.")
-        services.set_enabled(request.session, host, enabled=False, reason=reason)
+        host_control.set_enabled(request.session, host, enabled=False, reason=reason)
         return "disabled"
 
     def _drain(self, request: PageRequest, host: str) -> str:
@@ -105,6 +105,6 @@ class HostActions:
     def _fence(self, request: PageRequest, host: str) -> str:
         if request.http.POST.get("confirm") != host:
             raise BadInput(f"To fence {host}, write its name into the form: its claims end, its guests are lost.")
-        ended = services.fence(request.session, host)
+        ended = host_control.fence(request.session, host)
         LOG.warning("%d claims of %s ended", ended, host)
         return "fenced"

@@ -10,7 +10,7 @@ from rpcapi import objects
 from rpcapi.admin import api_providers
 from rpcapi.admin.aggregates import NAMESPACE as AGGREGATES
 from rpcapi.admin.aggregates import ZonesByHost
-from rpcapi.admin.services import AGENT, DOWN, DUPLICATE, TOO_OLD, UP, agent_state_of
+from rpcapi.admin.service_states import AGENT, DOWN, DUPLICATE, TOO_OLD, UP, agent_state_of
 from rpcapi.admin.session import NO_ANSWER, Session
 from rpcapi.resources import names
 

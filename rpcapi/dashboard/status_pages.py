@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rpcapi.admin.services import AGENT, DOWN, UP, host_of
+from rpcapi.admin.service_states import AGENT, DOWN, UP, host_of
 from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.cluster import MOST_IN_FLIGHT, CachedCluster, now_ms
 from rpcapi.dashboard.exporters import Exporters
