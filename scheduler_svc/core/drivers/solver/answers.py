@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from scheduler_svc.core.drivers.driver import Ranking, RankRequest, max_candidates
+from scheduler_svc.core.drivers.solver.batch_problem import BatchProblem
 from scheduler_svc.core.drivers.solver.problem import PlacementSolution
-from scheduler_svc.core.drivers.solver.survey import BatchProblem
 from scheduler_svc.core.drivers.spread import separate_alternates
 
 RECORDED_HOSTS = 5

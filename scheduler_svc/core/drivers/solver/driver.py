@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from scheduler_svc.core.built_in import CAPACITY_WEIGHERS
 from scheduler_svc.core.drivers.driver import BatchRanking, PendingRanking, Ranking, RankRequest
 from scheduler_svc.core.drivers.filter import FilterDriver
-from scheduler_svc.core.drivers.solver import answers, survey
+from scheduler_svc.core.drivers.solver import answers
+from scheduler_svc.core.drivers.solver.batch_problem import (
+    EMPTY_PROBLEM,
+    REASON_SCATTERED,
+    BatchProblem,
+    build_problem,
+)
+from scheduler_svc.core.drivers.solver.identical_calls import group_identical, is_whole
 from scheduler_svc.core.drivers.solver.mip import Budget
 from scheduler_svc.core.drivers.solver.solve import solve
-from scheduler_svc.core.drivers.solver.survey import BatchProblem
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.scoring import WeigherSet
@@ -41,16 +47,16 @@ class SolverDriver(FilterDriver):
 
     def batches(self, request: SchedulingRequest) -> bool:
         """Return whether root providers alone can serve the request; other requests need the tree search."""
-        return survey.is_whole(request)
+        return is_whole(request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
-        kinds, unbatched = survey.group_identical(requests)
-        batch_problem = survey.build_problem(view, kinds, self.filters, self.weigher_set, self._limits.hosts)
+        kinds, unbatched = group_identical(requests)
+        batch_problem = build_problem(view, kinds, self.filters, self.weigher_set, self._limits.hosts)
         if batch_problem.scattered_calls:
-            unbatched[survey.REASON_SCATTERED] += batch_problem.scattered_calls
+            unbatched[REASON_SCATTERED] += batch_problem.scattered_calls
         if batch_problem.problem.columns > self._limits.max_pairs:
             unbatched[REASON_TOO_LARGE] += batch_problem.problem.calls
-            batch_problem = BatchProblem(survey.EMPTY_PROBLEM, (), (), batch_problem.refused_rankings)
+            batch_problem = BatchProblem(EMPTY_PROBLEM, (), (), batch_problem.refused_rankings)
         return lambda: self._rank_solution(batch_problem, requests, unbatched)
 
     def _rank_solution(

@@ -6,7 +6,8 @@ import numpy as np
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.driver import LARGE_REQUEST, MAX_CANDIDATES_LARGE, RankRequest
 from scheduler_svc.core.drivers.solver import answers
-from scheduler_svc.core.drivers.solver.survey import BatchProblem, HostPick, IdenticalCalls
+from scheduler_svc.core.drivers.solver.batch_problem import BatchProblem, HostPick
+from scheduler_svc.core.drivers.solver.identical_calls import IdenticalCalls
 from scheduler_svc.core.filtering.pipeline import Survivors
 from scheduler_svc.core.records import ClaimGroup
 from tests.support.scheduler.hosts import request

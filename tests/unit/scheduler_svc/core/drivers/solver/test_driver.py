@@ -9,7 +9,7 @@ from rpcapi.resources.groups import RequestGroup
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.core.drivers.driver import RankRequest
-from scheduler_svc.core.drivers.solver import driver, survey
+from scheduler_svc.core.drivers.solver import batch_problem, driver, identical_calls
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
@@ -106,7 +106,7 @@ def test_requests_that_need_the_tree_search_are_not_solved(fields):
     requests = [*calls(1), RankRequest(SchedulingRequest("req-9", {"VCPU": 1}, **fields), 1, 9)]
     batch = rank_batch(flat(4), requests)
     assert batch.rankings[0] is not None and batch.rankings[1] is None
-    assert batch.unbatched == {survey.REASON_PARTS: 1}
+    assert batch.unbatched == {identical_calls.REASON_PARTS: 1}
     assert not SolverDriver(filter_driver(), SolverLimits()).batches(requests[1].request)
 
 
@@ -116,7 +116,7 @@ def test_nested_hosts_are_left_out_if_other_hosts_suffice():
     # If nested hosts are needed, the calls are left to the tree search
     batch = rank_batch(with_tree(4), calls(1, 2))
     assert batch.rankings == [None, None]
-    assert batch.unbatched == {survey.REASON_SCATTERED: 2}
+    assert batch.unbatched == {batch_problem.REASON_SCATTERED: 2}
 
 
 @pytest.mark.parametrize(("objective", "first"), [("pack", "h1"), ("spread", "h0")])
