@@ -16,7 +16,7 @@ from rpcapi.clients.backport import ConductorBackport
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.daemon import bus_metrics, state_report
 from rpcapi.daemon.waiting import wait_for
-from rpcapi.messaging import bus, foreign
+from rpcapi.messaging import bus, foreign_bus
 from rpcapi.serializer import GanttSerializer
 from scheduler_svc.composition import endpoints, malloc_tuning, nova, policy, tasks
 from scheduler_svc.composition.nova import NovaBus
@@ -94,7 +94,7 @@ class SchedulerService:
         if parts.nova is not None:
             wait_for(
                 "Nova's message bus",
-                partial(foreign.probe, parts.nova.transport),
+                partial(foreign_bus.probe, parts.nova.transport),
                 self._stopping,
                 retry_on=(errors.Unavailable,),
             )

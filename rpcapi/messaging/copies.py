@@ -15,7 +15,7 @@ from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors
 from rpcapi.background import BackgroundLoop
-from rpcapi.messaging import foreign
+from rpcapi.messaging import foreign_bus
 from rpcapi.messaging.dispatch import check_message
 from rpcapi.messaging.private import PURPOSE_LISTEN, Timeout
 from rpcapi.messaging.private_rabbit import Consumer, unpack_context
@@ -52,11 +52,11 @@ class CopyListener(BackgroundLoop):
         self._source = source
         self._handle = handle
         self._is_failing = False
-        if not foreign.is_rabbit(transport):
+        if not foreign_bus.is_rabbit(transport):
             raise errors.BadConfiguration(why=f"{label} must be rabbit://...: only RabbitMQ copies messages")
 
     def run_once(self) -> float:
-        foreign.probe(self._transport)
+        foreign_bus.probe(self._transport)
         self._require_exchange()
         with self._transport._driver._get_connection(PURPOSE_LISTEN) as context:
             context.connection.declare_consumer(_CopyConsumer(self._source, self._receive))
@@ -77,7 +77,7 @@ class CopyListener(BackgroundLoop):
     def _require_exchange(self) -> None:
         name = self._source.exchange
         try:
-            with foreign.open_channel(self._transport) as channel:
+            with foreign_bus.open_channel(self._transport) as channel:
                 channel.exchange_declare(name, "topic", passive=True, auto_delete=False)
         except Exception as error:
             why = "no service has declared it yet" if "NOT_FOUND" in str(error) else str(error)

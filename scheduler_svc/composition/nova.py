@@ -11,7 +11,7 @@ from oslo_config import cfg
 from oslo_messaging.transport import RPCTransport
 
 from rpcapi.background import BackgroundLoop, Periodic
-from rpcapi.messaging import foreign
+from rpcapi.messaging import foreign_bus
 from rpcapi.messaging.copies import CopyListener, CopySource
 from scheduler_svc import metrics
 from scheduler_svc.composition.scheduling import SchedulingParts
@@ -44,9 +44,9 @@ def build(conf: cfg.ConfigOpts, scheduling: SchedulingParts) -> NovaBus | None:
     """Build the server for Nova, or return None if it is not configured. Raises BadConfiguration."""
     if not conf.nova.enabled or not conf.nova.transport_url:
         return None
-    conf.register_opts(foreign.rabbit_options(), group=nova.RABBIT)
-    rabbit = {option.dest: conf[nova.RABBIT][option.dest] for option in foreign.rabbit_options()}
-    transport = foreign.get_transport(
+    conf.register_opts(foreign_bus.rabbit_options(), group=nova.RABBIT)
+    rabbit = {option.dest: conf[nova.RABBIT][option.dest] for option in foreign_bus.rabbit_options()}
+    transport = foreign_bus.get_transport(
         conf.nova.transport_url,
         conf.nova.exchange,
         threads=conf.executor_thread_pool_size,
@@ -69,7 +69,7 @@ def _make_server(conf: cfg.ConfigOpts, transport: RPCTransport, scheduling: Sche
     )
     waker = BridgeWaker(own.store)
     endpoints = [NovaSchedulerEndpoint(chooser, waker, max_instances=conf.rpc.max_instances), BaseEndpoint()]
-    server = foreign.get_server(
+    server = foreign_bus.get_server(
         transport,
         messaging.Target(exchange=conf.nova.exchange, topic=TOPIC, server=conf.scheduler.host),
         endpoints,

@@ -15,7 +15,7 @@ import pytest
 from devstack.lab.chaos.proxy import TcpProxy
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
-from rpcapi.messaging import foreign
+from rpcapi.messaging import foreign_bus
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.records import HostReport
 from tests.support.clusters.waiting import wait_until
@@ -165,8 +165,8 @@ def test_reply_queue_tells_whether_a_caller_exists(make_cloud, url):
     cloud = make_cloud()
     cloud.add_host("h1")
     cloud.select(spec())  # the client has its reply queue now
-    transport = foreign.get_transport(url, "nova", threads=2)
-    is_waiting = partial(foreign.may_be_waiting, transport)
+    transport = foreign_bus.get_transport(url, "nova", threads=2)
+    is_waiting = partial(foreign_bus.may_be_waiting, transport)
     queue = cloud.client.transport._driver._get_reply_q()
     assert is_waiting(SimpleNamespace(reply_q=queue))
     assert not is_waiting(SimpleNamespace(reply_q=f"reply_{uuid.uuid4().hex}"))
@@ -176,8 +176,8 @@ def test_reply_queue_tells_whether_a_caller_exists(make_cloud, url):
 
 def test_heartbeats_of_the_connection_do_not_hide_that_a_caller_has_gone(url):
     # The thread of heartbeats reads from the connection every millisecond, not every 15 s.
-    transport = foreign.get_transport(url, "nova", threads=2, rabbit={"heartbeat_rate": 30000})
-    is_waiting = partial(foreign.may_be_waiting, transport)
+    transport = foreign_bus.get_transport(url, "nova", threads=2, rabbit={"heartbeat_rate": 30000})
+    is_waiting = partial(foreign_bus.may_be_waiting, transport)
     verdicts = [is_waiting(SimpleNamespace(reply_q=f"reply_{uuid.uuid4().hex}")) for _ in range(PROBES)]
     transport.cleanup()
     assert not any(verdicts)
@@ -192,9 +192,9 @@ def test_server_is_known_by_its_host_and_answers_pings(make_cloud):
 
 
 def test_bus_that_cannot_be_reached_is_reported():
-    transport = foreign.get_transport("rabbit://guest:guest@127.0.0.1:1/", "nova", threads=2)
+    transport = foreign_bus.get_transport("rabbit://guest:guest@127.0.0.1:1/", "nova", threads=2)
     with pytest.raises(errors.Unavailable, match="message bus"):
-        foreign.probe(transport)
+        foreign_bus.probe(transport)
 
 
 def hold_by_agent(store, consumer):

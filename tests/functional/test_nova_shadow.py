@@ -10,7 +10,7 @@ import pytest
 
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
-from rpcapi.messaging import copies, foreign
+from rpcapi.messaging import copies, foreign_bus
 from rpcapi.messaging.copies import CopyListener, CopySource
 from tests.support.nova import nova_clouds
 from tests.support.nova.nova_clouds import SIZES, NovaClient, NovaCloud, spec
@@ -47,7 +47,7 @@ class ActiveScheduler:
         self.choose = lambda uuid: None
         self.wait = lambda: None
         self.calls = 0
-        self.transport = foreign.get_transport(url, "nova", threads=4)
+        self.transport = foreign_bus.get_transport(url, "nova", threads=4)
         target = messaging.Target(exchange="nova", topic="scheduler", server="active")
         policy = messaging.DefaultRPCAccessPolicy
         self.server = messaging.get_rpc_server(
@@ -322,7 +322,7 @@ def test_queue_is_bounded_and_vanishes_without_listeners(beside, broker):
 
 
 def test_exchange_that_nobody_declared_is_awaited(url, broker):
-    transport = foreign.get_transport(url, "elsewhere", threads=2)
+    transport = foreign_bus.get_transport(url, "elsewhere", threads=2)
     source = CopySource("elsewhere", "t", "copies")
     listener = CopyListener(transport, source, lambda *call: None, label="url")
     with pytest.raises(errors.Unavailable, match="Exchange elsewhere"):
@@ -333,6 +333,6 @@ def test_exchange_that_nobody_declared_is_awaited(url, broker):
 
 
 def test_bus_that_does_not_copy_is_refused():
-    transport = foreign.get_transport("fake://", "nova", threads=2)
+    transport = foreign_bus.get_transport("fake://", "nova", threads=2)
     with pytest.raises(errors.BadConfiguration, match=r"\[nova\] transport_url"):
         CopyListener(transport, CopySource("nova", "t", "copies"), print, label="[nova] transport_url")

@@ -6,7 +6,7 @@ from typing import Any
 import oslo_messaging as messaging
 
 from devstack.lab.worker_processes import PipeEnd
-from rpcapi.messaging import foreign
+from rpcapi.messaging import foreign_bus
 
 EXCHANGE, TOPIC, VERSION = "nova", "scheduler", "4.5"
 THREADS = 4
@@ -26,7 +26,7 @@ class EchoScheduler:
 
 
 def serve(url: str, answer: Any, pipe: PipeEnd, index: int) -> None:
-    transport = foreign.get_transport(url, EXCHANGE, threads=THREADS)
+    transport = foreign_bus.get_transport(url, EXCHANGE, threads=THREADS)
     target = messaging.Target(topic=TOPIC, server="echo")
     messaging.get_rpc_server(transport, target, [EchoScheduler(answer)], executor="threading").start()
     pipe.send(None)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import oslo_messaging as messaging
 
-from rpcapi.messaging import foreign
+from rpcapi.messaging import foreign_bus
 from scheduler_svc.nova import namespaces
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.service import SchedulerService
@@ -36,7 +36,7 @@ class NovaClient:
         rabbit: Mapping[str, Any] | None = None,
         lock_path: str = "",
     ) -> None:
-        self.transport = foreign.get_transport(url, exchange, threads=4, rabbit=rabbit, lock_path=lock_path)
+        self.transport = foreign_bus.get_transport(url, exchange, threads=4, rabbit=rabbit, lock_path=lock_path)
         target = messaging.Target(topic="scheduler", version="4.0")
         self.client = messaging.get_rpc_client(
             self.transport, target, timeout=CALL_SECONDS, call_monitor_timeout=call_monitor_timeout
@@ -89,7 +89,7 @@ class NovaCloud:
         for name, value in {"enabled": True, "transport_url": url, **options}.items():
             self.conf.set_override(name, value, group="nova")
         self.rabbit = rabbit or {}
-        self.conf.register_opts(foreign.rabbit_options(), group="nova_rabbit")
+        self.conf.register_opts(foreign_bus.rabbit_options(), group="nova_rabbit")
         for name, value in self.rabbit.items():
             self.conf.set_override(name, value, group="nova_rabbit")
         self.service = SchedulerService(self.conf, 0, lambda partition: self.store)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC servers on other software's bus, such as Nova's, by stock drivers: that software declares the queues too."""
+"""Bus of other software, such as Nova's, by stock drivers: that software declares the queues too."""
 
 import functools
 import socket
