@@ -8,7 +8,7 @@ from devstack.deploy.users.redis_users import AclSelector, RedisUser
 from rpcapi.access import broker_users
 from rpcapi.access.broker_users import RabbitUser, exchanges_of
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
-from rpcapi.messaging.drivers import names
+from rpcapi.messaging.drivers import redis_keys
 
 # Rights to send without reading. EXPIRE removes only what the same user sent.
 APPEND = ("+llen", "+lpush", "+expire")
@@ -60,7 +60,7 @@ def _serving(user: RabbitUser) -> Iterable[AclSelector]:
 
 
 def _selector(commands: Iterable[str], *keys: str) -> AclSelector:
-    return AclSelector(tuple(f"{names.PREFIX}:{key}" for key in keys), tuple(commands))
+    return AclSelector(tuple(f"{redis_keys.PREFIX}:{key}" for key in keys), tuple(commands))
 
 
 SERVICE_BUS_USERS = tuple(map(bus_user, broker_users.SERVICE_USERS))

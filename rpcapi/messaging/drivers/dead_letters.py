@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rpcapi.messaging.drivers import names
+from rpcapi.messaging.drivers import redis_keys
 
 MAX_LETTERS = 100
 MAX_TEXT = 1000  # characters kept of a message
@@ -46,7 +46,7 @@ def describe(queue: str, body: bytes, reason: str, size: int | None = None) -> D
 
 
 def write(client: Any, user: str, letter: DeadLetter) -> None:
-    key = names.dead_letters(user)
+    key = redis_keys.dead_letters(user)
     with client.pipeline() as pipe:
         pipe.lpush(key, json.dumps(asdict(letter))).ltrim(key, 0, MAX_LETTERS - 1).expire(key, SECONDS).execute()
     COUNT.add_one()
@@ -56,9 +56,9 @@ def read(client: Any, users: Iterable[str]) -> list[DeadLetter]:
     senders = list(users)
     with client.pipeline(transaction=False) as pipe:
         for user in senders:
-            pipe.lrange(names.dead_letters(user), 0, MAX_LETTERS - 1)
+            pipe.lrange(redis_keys.dead_letters(user), 0, MAX_LETTERS - 1)
         letters = [
-            parse(names.dead_letters(user), text)
+            parse(redis_keys.dead_letters(user), text)
             for user, texts in zip(senders, pipe.execute(), strict=True)
             for text in texts
         ]

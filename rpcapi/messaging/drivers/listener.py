@@ -13,9 +13,9 @@ from typing import Any
 from oslo_messaging import exceptions
 
 from rpcapi.context import SENDER_KEY
-from rpcapi.messaging.drivers import names, wire
+from rpcapi.messaging.drivers import redis_keys, wire
 from rpcapi.messaging.drivers.errors import BusError, ClaimedElsewhere, MessageExpired, MessageTooLarge
-from rpcapi.messaging.drivers.names import ListenTarget
+from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.private import Listener, RpcIncomingMessage, serialize_remote_exception
 
@@ -87,7 +87,7 @@ class BusIncoming(RpcIncomingMessage):
 
     def _reply_inbox(self) -> str | None:
         reply_to = self._delivery.request.reply_to
-        return reply_to and names.inbox(self._outbox.user, names.process(self._delivery.sender, reply_to))
+        return reply_to and redis_keys.inbox(self._outbox.user, redis_keys.process(self._delivery.sender, reply_to))
 
     def _send(self, reply_to: str, reply: wire.WireReply) -> None:
         try:

@@ -10,9 +10,9 @@ import redis
 from oslo_messaging import exceptions
 
 from rpcapi.access import broker_users
-from rpcapi.messaging.drivers import dead_letters, names, wire
+from rpcapi.messaging.drivers import dead_letters, redis_keys, wire
 from rpcapi.messaging.drivers.errors import BusRefused
-from rpcapi.messaging.drivers.names import ListenTarget
+from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.redis_channel import CONNECTION_ERRORS, BusChannel
 
 LOG = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Outbox:
         deadline.
         """
         text = wire.encode(body)
-        receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
+        receipt = redis_keys.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
         outcome_unknown = False
 
         def attempt() -> None:

@@ -11,7 +11,7 @@ from oslo_messaging import exceptions
 
 from rpcapi.access import broker_users
 from rpcapi.background import BackgroundLoop
-from rpcapi.messaging.drivers import names, wire
+from rpcapi.messaging.drivers import redis_keys, wire
 from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
 from rpcapi.messaging.drivers.listener import BusListener, Delivery
 from rpcapi.messaging.drivers.outbox import Outbox
@@ -27,9 +27,9 @@ class Receiver(BackgroundLoop):
         """``channel`` must not be the outbox's: senders may use up all its connections."""
         super().__init__("gantt-bus")
         self.reply_to = wire.new_id()
-        self._process = names.process(outbox.user, self.reply_to)
-        self._own_inbox = names.inbox(outbox.user, self._process)
-        self._inboxes = [names.inbox(user, self._process) for user in broker_users.BUS_USERS]
+        self._process = redis_keys.process(outbox.user, self.reply_to)
+        self._own_inbox = redis_keys.inbox(outbox.user, self._process)
+        self._inboxes = [redis_keys.inbox(user, self._process) for user in broker_users.BUS_USERS]
         self._channel = channel
         self._outbox = outbox
         self._on_reply = on_reply
@@ -199,7 +199,7 @@ class Receiver(BackgroundLoop):
         for entry in entries:
             source = entry.decode(errors="replace")
             try:
-                if not source.startswith(names.SERVER_QUEUES):
+                if not source.startswith(redis_keys.SERVER_QUEUES):
                     self._receive(inbox, entry)
                 elif source in self._server_queues:
                     self._receive_body(source, self._server_queues[source])
@@ -219,7 +219,7 @@ class Receiver(BackgroundLoop):
     def _receive(self, queue: str, text: bytes, tag: str | None = None, listener: BusListener | None = None) -> None:
         """Deliver a message, or make it a dead letter if every delivery would fail."""
         try:
-            self._hand_over(names.sender_of(queue), wire.decode(text), tag, listener)
+            self._hand_over(redis_keys.sender_of(queue), wire.decode(text), tag, listener)
         except Exception as error:
             if _concerns_the_bus(error):
                 raise

@@ -18,9 +18,9 @@ from oslo_messaging.server import ServerListenError
 from rpcapi.access.senders import SenderDirectory
 from rpcapi.conf import register_groups, transport
 from rpcapi.conf import rpc as rpc_conf
-from rpcapi.messaging.drivers import dead_letters, errors, names, opts, wire
+from rpcapi.messaging.drivers import dead_letters, errors, opts, redis_keys, wire
+from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.listener import BusListener
-from rpcapi.messaging.drivers.names import ListenTarget
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.drivers.receiver import Receiver
 from rpcapi.messaging.drivers.redis_channel import BusChannel, BusLimits
@@ -117,11 +117,11 @@ class RedisBusDriver(BaseDriver):
             request = wire.WireRequest(ctxt, message, expires_at)
             self._send(target, request, deadline)
             return
-        fanout = names.fanout_members(self._exchange(target), target.topic)
+        fanout = redis_keys.fanout_members(self._exchange(target), target.topic)
         request = wire.WireRequest(ctxt, message, expires_at, fanout=fanout)
         for process in self._outbox.retry(lambda: self._outbox.members(fanout), deadline):
             try:
-                self._outbox.send(names.inbox(self._outbox.user, process), request, deadline)
+                self._outbox.send(redis_keys.inbox(self._outbox.user, process), request, deadline)
             except errors.QueueFull as error:
                 LOG.warning("Fan-out of %s dropped for a process that stopped reading: %s", target.topic, error)
 
@@ -177,8 +177,8 @@ class RedisBusDriver(BaseDriver):
     def _send(self, target: Target, request: wire.WireRequest, deadline: float) -> None:
         user, exchange, topic, server = self._outbox.user, self._exchange(target), target.topic, target.server
         if server:
-            queue = names.server_queue(user, exchange, topic, server)
-            process_key = names.server_process(exchange, topic, server)
+            queue = redis_keys.server_queue(user, exchange, topic, server)
+            process_key = redis_keys.server_process(exchange, topic, server)
             self._outbox.send(queue, request, deadline, process_key)
         else:
-            self._outbox.send(names.topic_queue(user, exchange, topic), request, deadline)
+            self._outbox.send(redis_keys.topic_queue(user, exchange, topic), request, deadline)

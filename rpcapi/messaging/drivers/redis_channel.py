@@ -19,8 +19,8 @@ import redis
 
 from rpcapi.access import broker_users
 from rpcapi.conf.transport import RedisAddress
-from rpcapi.messaging.drivers import dead_letters, errors, names
-from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers import dead_letters, errors, redis_keys
+from rpcapi.messaging.drivers.redis_keys import BODIES
 
 LOG = logging.getLogger(__name__)
 
@@ -69,8 +69,8 @@ class BusChannel:
         self.address = address
         self.limits = limits
         self.user = broker_users.user_of(address.username)
-        self.received_key = names.received(self.user)
-        self.received_index_key = names.received_index(self.user)
+        self.received_key = redis_keys.received(self.user)
+        self.received_index_key = redis_keys.received_index(self.user)
         self.client: Any = redis.Redis(connection_pool=_pool(address, limits))
         self._send, self._claim = self._script("send"), self._script("claim")
         self._take, self._restore, self._ring = self._script("take"), self._script("restore"), self._script("ring")
@@ -81,14 +81,14 @@ class BusChannel:
     def publish(self, queue: str, text: str, process_key: str | None = None, receipt: str | None = None) -> None:
         """Append to a queue or inbox, and set key `receipt`. Raises QueueFull or MessageTooLarge."""
         limits = self.limits
-        if names.is_inbox(queue):
+        if redis_keys.is_inbox(queue):
             key, entry, ttl = queue, text.encode(), limits.reply_ttl
             bell: tuple[str | int, ...] = ("", BELL, ttl, "")
         else:
             key, entry, ttl = queue + BODIES, f"{uuid.uuid4()}{text}".encode(), limits.request_ttl
             bell = (queue, BELL, ttl, "")
         if process_key is not None:
-            bell = (names.inbox(names.sender_of(queue), ""), queue, limits.reply_ttl, process_key)
+            bell = (redis_keys.inbox(redis_keys.sender_of(queue), ""), queue, limits.reply_ttl, process_key)
         if len(entry) > limits.max_message_bytes:
             raise errors.MessageTooLarge(len(entry), limits.max_message_bytes)
         if not self._send(args=[key, limits.max_queue_length, ttl, entry, receipt or "", RECEIPT_SECONDS, *bell]):
@@ -107,7 +107,7 @@ class BusChannel:
         if len(entry) > self.limits.max_message_bytes:
             self.bury_large(queue, entry[: dead_letters.MAX_TEXT], len(entry))
             return None
-        return queue, entry, names.is_inbox(queue) and monotonic() - sent_at < BACKLOG_SECONDS
+        return queue, entry, redis_keys.is_inbox(queue) and monotonic() - sent_at < BACKLOG_SECONDS
 
     def take(self, inbox: str) -> list[bytes]:
         """Remove and return the oldest entries of an inbox; oversized entries become dead letters."""
@@ -158,7 +158,7 @@ class BusChannel:
 
     def _restore_received(self, until: float | str, tag: str) -> None:
         keys = [self.received_key, self.received_index_key]
-        args: list[Any] = [until, tag, 100, self.limits.request_ttl, BODIES, names.SERVER_QUEUES]
+        args: list[Any] = [until, tag, 100, self.limits.request_ttl, BODIES, redis_keys.SERVER_QUEUES]
         args += [TAG_LENGTH, MAX_REDELIVERIES, dead_letters.MAX_TEXT]
         for queue, beginning, size in self._restore(keys=keys, args=args):
             self.bury(queue.decode(errors="replace"), beginning, errors.ReceiversLost(MAX_REDELIVERIES + 1), size)
@@ -194,7 +194,7 @@ def _pool(address: RedisAddress, limits: BusLimits) -> redis.BlockingConnectionP
         timeout=limits.socket_timeout,
         socket_timeout=limits.socket_timeout,
         health_check_interval=max(1, int(limits.socket_timeout)),
-        client_name=names.PREFIX,
+        client_name=redis_keys.PREFIX,
         **options,
         **address.connection_arguments(),
     )

@@ -3,15 +3,15 @@
 
 from devstack.servers.redis import RedisServer
 from rpcapi.access import broker_users
-from rpcapi.messaging.drivers import names
-from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers import redis_keys
 from rpcapi.messaging.drivers.redis_channel import BELL
+from rpcapi.messaging.drivers.redis_keys import BODIES
 from tests.support.bus.bus_peer import Peers
 
 
 def topic_queue(peers: Peers) -> str:
     """Return the queue of the topic for the administrator, who is everybody on a server without users."""
-    return names.topic_queue(broker_users.ADMIN, peers.exchange, peers.topic)
+    return redis_keys.topic_queue(broker_users.ADMIN, peers.exchange, peers.topic)
 
 
 def waiting(server: RedisServer, peers: Peers) -> int:

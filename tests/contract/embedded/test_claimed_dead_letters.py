@@ -4,11 +4,11 @@
 import pytest
 
 from devstack.servers.redis import RedisServer
-from rpcapi.messaging.drivers import dead_letters, names
+from rpcapi.messaging.drivers import dead_letters, redis_keys
 
 
 def test_list_keeps_the_beginnings_of_the_newest_letters(redis_server: RedisServer) -> None:
-    key = names.dead_letters("unit")
+    key = redis_keys.dead_letters("unit")
     with redis_server.client() as client:
         client.delete(key)
         before = dead_letters.COUNT.value
@@ -29,7 +29,7 @@ WRONG_TYPES = '{"queue": 1, "reason": 2, "size": "a", "text": [], "received_at":
 
 @pytest.mark.parametrize("text", ["junk", "[]", "{}", WRONG_TYPES, "[" * 100_000])
 def test_what_is_no_letter_is_shown_as_one_about_it(redis_server: RedisServer, text: str) -> None:
-    key = names.dead_letters("unit")
+    key = redis_keys.dead_letters("unit")
     with redis_server.client() as client:
         client.delete(key)
         dead_letters.write(client, "unit", dead_letters.describe("q", b"", "reason"))
@@ -41,7 +41,7 @@ def test_what_is_no_letter_is_shown_as_one_about_it(redis_server: RedisServer, t
 
 
 def test_a_longer_list_than_services_keep_is_read_in_part(redis_server: RedisServer) -> None:
-    key = names.dead_letters("unit")
+    key = redis_keys.dead_letters("unit")
     with redis_server.client() as client:
         client.delete(key)
         client.rpush(key, *["junk"] * (dead_letters.MAX_LETTERS + 5))

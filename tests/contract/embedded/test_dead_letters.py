@@ -11,13 +11,13 @@ import pytest
 
 from devstack.servers.redis import RedisServer
 from rpcapi.messaging import bus
-from rpcapi.messaging.drivers import names, wire
-from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers import redis_keys, wire
 from rpcapi.messaging.drivers.redis_channel import TAG_LENGTH
+from rpcapi.messaging.drivers.redis_keys import BODIES
 from tests.contract.embedded.queues import push, topic_queue
 from tests.support.bus.bus_peer import Peers, eventually
 
-DEAD_LETTERS = names.dead_letters("admin")
+DEAD_LETTERS = redis_keys.dead_letters("admin")
 
 
 def body(**values: Any) -> str:
@@ -57,7 +57,7 @@ def test_poison_is_a_dead_letter_and_is_not_delivered_again(
         eventually(lambda: redis.llen(DEAD_LETTERS) == len(entries), "all are dead letters")
         assert peers.client().call({}, "echo", value=1) == 1
         assert not redis.llen(queue + BODIES)
-        assert not redis.hlen(names.received("admin")), "none is delivered again"
+        assert not redis.hlen(redis_keys.received("admin")), "none is delivered again"
         letters = bus.dead_letters(peers.transport()) or []
         redis.delete(DEAD_LETTERS)
     assert {letter.queue for letter in letters} == {queue}
@@ -86,8 +86,8 @@ def test_junk_in_an_inbox_is_a_dead_letter_and_in_a_queue_of_bells_without_effec
     queue = topic_queue(peers)
     with redis_server.client() as redis:
         redis.delete(DEAD_LETTERS)
-        (process,) = redis.zrange(names.fanout_members(peers.exchange, peers.topic), 0, -1)
-        inbox = names.inbox("admin", process)
+        (process,) = redis.zrange(redis_keys.fanout_members(peers.exchange, peers.topic), 0, -1)
+        inbox = redis_keys.inbox("admin", process)
         redis.lpush(queue, "not JSON", "[1]")
         junk = ["[" * 9999, "\udcff", "7"]
         redis.lpush(inbox, *(text.encode(errors="surrogateescape") for text in junk))
@@ -102,7 +102,7 @@ def test_arguments_that_are_nested_too_deeply_are_answered(peers: Peers, redis_s
     peers.serve()
     queue = topic_queue(peers)
     reply_to, tag = uuid.uuid4().hex, str(uuid.uuid4())
-    inbox = names.inbox("admin", names.process("admin", reply_to))
+    inbox = redis_keys.inbox("admin", redis_keys.process("admin", reply_to))
     request = wire.WireRequest({}, {"args": "VALUE"}, time.time() + 60, reply_to=reply_to)
     text = wire.encode(request).replace('"VALUE"', "[" * 100_000 + "]" * 100_000)
     push(redis_server, queue, tag + text)

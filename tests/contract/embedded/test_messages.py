@@ -7,9 +7,9 @@ import oslo_messaging
 import pytest
 
 from devstack.servers.redis import RedisServer
-from rpcapi.messaging.drivers import errors, names, wire
-from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers import errors, redis_keys, wire
 from rpcapi.messaging.drivers.redis_channel import TAG_LENGTH
+from rpcapi.messaging.drivers.redis_keys import BODIES
 from tests.contract.embedded.queues import push, topic_queue
 from tests.support.bus.bus_peer import Peers, eventually
 
@@ -27,7 +27,7 @@ def test_foreign_messages_are_dropped_and_the_server_continues(peers: Peers, red
     assert endpoint.notes == []
     with redis_server.client() as redis:
         eventually(lambda: not redis.llen(queue + BODIES), "all were read")
-        assert not redis.hexists(names.received("admin"), tag), "a dropped message must not be redelivered"
+        assert not redis.hexists(redis_keys.received("admin"), tag), "a dropped message must not be redelivered"
 
 
 def test_duplicated_message_runs_once(peers: Peers, redis_server: RedisServer) -> None:

@@ -11,7 +11,6 @@ from devstack.servers.redis import RedisServer
 from rpcapi.conf import transport
 from rpcapi.messaging.drivers import dead_letters
 from rpcapi.messaging.drivers.errors import MessageTooLarge, QueueFull
-from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import (
     BACKLOG_SECONDS,
     BELL,
@@ -21,6 +20,7 @@ from rpcapi.messaging.drivers.redis_channel import (
     BusChannel,
     BusLimits,
 )
+from rpcapi.messaging.drivers.redis_keys import BODIES
 
 QUEUE = "gantt_bus:topic:admin:unit:transport"
 INBOX = "gantt_bus:inbox:admin:compute:p"

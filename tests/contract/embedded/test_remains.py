@@ -6,13 +6,13 @@ from collections.abc import Callable
 import pytest
 
 from devstack.servers.redis import RedisServer
-from rpcapi.messaging.drivers import names
+from rpcapi.messaging.drivers import redis_keys
 from tests.contract.embedded.processes import Processes
 from tests.contract.embedded.queues import inbox_with, waiting
 from tests.support.bus.bus_peer import Peers, eventually
 from tests.support.bus.settings import QUICK
 
-RECEIVED_INDEX = names.received_index("admin")
+RECEIVED_INDEX = redis_keys.received_index("admin")
 
 
 @pytest.mark.parametrize("executor", ["threading", "eventlet"])
@@ -40,7 +40,7 @@ def test_messages_for_a_killed_server_go_to_the_next_process_of_its_name(
     client = peers.client().prepare(server="h1")
     client.cast({}, "hold")
     assert processes.said(doomed) == "hold"
-    bodies = names.server_queue("admin", peers.exchange, peers.topic, "h1") + names.BODIES
+    bodies = redis_keys.server_queue("admin", peers.exchange, peers.topic, "h1") + redis_keys.BODIES
     with redis_server.client() as redis:
         client.cast({}, "note", value="received")
         eventually(lambda: not redis.exists(bodies), "the doomed process received it")
@@ -94,10 +94,10 @@ def test_fanout_reaches_live_servers_and_removes_dead_ones(
     peers: Peers, processes: Processes, redis_server: RedisServer
 ) -> None:
     processes.kill(processes.server(peers, "doomed"))
-    fanout = names.fanout_members(peers.exchange, peers.topic)
+    fanout = redis_keys.fanout_members(peers.exchange, peers.topic)
     with redis_server.client() as redis:
         (dead_process,) = redis.zrange(fanout, 0, -1)
-        dead = names.inbox("admin", dead_process)
+        dead = redis_keys.inbox("admin", dead_process)
         living = peers.serve("living")
         before = redis.llen(dead)
         peers.client().prepare(fanout=True).cast({}, "note", value=1)
@@ -110,7 +110,7 @@ def test_fanout_reaches_live_servers_and_removes_dead_ones(
 
 def test_last_server_of_a_topic_is_removed_from_its_fanout(peers: Peers, redis_server: RedisServer) -> None:
     endpoint = peers.serve()
-    fanout = names.fanout_members(peers.exchange, peers.topic)
+    fanout = redis_keys.fanout_members(peers.exchange, peers.topic)
     with redis_server.client() as redis:
         assert redis.zcard(fanout) == 1
         endpoint.server.stop()

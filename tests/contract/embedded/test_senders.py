@@ -13,9 +13,9 @@ from devstack.servers.redis import RedisServer
 from devstack.servers.redis_bus_users import SERVICE_BUS_USERS
 from rpcapi import context, errors
 from rpcapi.endpoint import expose
-from rpcapi.messaging.drivers import names, wire
-from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers import redis_keys, wire
 from rpcapi.messaging.drivers.redis_channel import BELL
+from rpcapi.messaging.drivers.redis_keys import BODIES
 from rpcapi.serializer import GanttSerializer
 from tests.support.bus.bus_peer import Peers, eventually
 
@@ -149,7 +149,7 @@ def test_reply_of_a_role_that_was_not_called_is_dropped(cluster: Cluster, caplog
     transport = cluster.peers("client", "conductor").transport()
     client = cluster.peers("client", "conductor").client(transport=transport, serializer=GanttSerializer(), timeout=60)
     receiver = transport._driver._receiver
-    forged = names.inbox("scheduler", names.process("client", receiver.reply_to))
+    forged = redis_keys.inbox("scheduler", redis_keys.process("client", receiver.reply_to))
 
     class Forging(Endpoint):
         """Answers after a scheduler has forged an answer."""
@@ -170,17 +170,17 @@ def test_reply_goes_to_the_sender_whatever_the_body_says(cluster: Cluster) -> No
     """A captured client cannot make a service write into the inbox of an operator."""
     cluster.serve("conductor", "conductor")
     victim, tag = uuid.uuid4().hex, str(uuid.uuid4())
-    queue = names.topic_queue("client", "gantt-conductor", "conductor")
+    queue = redis_keys.topic_queue("client", "gantt-conductor", "conductor")
     ctxt = GanttSerializer().serialize_context(context.new())
     message = {"method": "get_instances", "args": {"host": "h1"}, "version": "1.0"}
     request = wire.WireRequest(ctxt, message, time.time() + 60, reply_to=victim)
     with cluster.server.client("client") as client:
         client.lpush(queue + BODIES, tag + wire.encode(request))
         client.lpush(queue, BELL)
-    own = names.inbox("conductor", names.process("client", victim))
+    own = redis_keys.inbox("conductor", redis_keys.process("client", victim))
     with cluster.server.client() as admin:
         eventually(lambda: admin.exists(own), "the reply is in an inbox of the client")
-        assert not admin.exists(names.inbox("conductor", names.process("operator", victim)))
+        assert not admin.exists(redis_keys.inbox("conductor", redis_keys.process("operator", victim)))
 
 
 def test_user_of_another_deployment_is_refused_at_once(cluster: Cluster) -> None:

@@ -9,9 +9,9 @@ import redis
 from devstack.servers.redis_bus_users import BUS_SETTINGS, SERVICE_BUS_USERS
 from rpcapi.access import broker_users
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
-from rpcapi.messaging.drivers import names
-from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers import redis_keys
 from rpcapi.messaging.drivers.redis_channel import LUA
+from rpcapi.messaging.drivers.redis_keys import BODIES
 
 USERS = {user.name: user for user in broker_users.SERVICE_USERS}
 SERVED = {"scheduler": "scheduler", "claims.cell1": "scheduler", "conductor": "conductor", "compute": "compute"}
@@ -38,12 +38,12 @@ def exchange(topic: str) -> str:
 
 def queues(sender: str, topic: str) -> list[str]:
     """Return the keys of the lists of a user's requests to a topic."""
-    topic_queue = names.topic_queue(sender, exchange(topic), topic)
-    return [topic_queue, topic_queue + BODIES, names.server_queue(sender, exchange(topic), topic, "h1") + BODIES]
+    topic_queue = redis_keys.topic_queue(sender, exchange(topic), topic)
+    return [topic_queue, topic_queue + BODIES, redis_keys.server_queue(sender, exchange(topic), topic, "h1") + BODIES]
 
 
 def inbox(sender: str, reader: str) -> str:
-    return names.inbox(sender, names.process(reader, RANDOM))
+    return redis_keys.inbox(sender, redis_keys.process(reader, RANDOM))
 
 
 def refused(client: Any, *command: object) -> bool:
@@ -102,17 +102,17 @@ def test_user_reads_only_its_own_inboxes_and_writes_only_in_its_own_name(server,
 @pytest.mark.parametrize("user", USERS)
 def test_user_removes_and_reads_nothing_else(server, user):
     other = "client" if user != "client" else "operator"
-    own_queue = names.topic_queue(user, "gantt-scheduler", "scheduler")
+    own_queue = redis_keys.topic_queue(user, "gantt-scheduler", "scheduler")
     with redis.Redis.from_url(server.url(user)) as client:
         for command in (
             *[("DEL", own_queue), ("LREM", own_queue, "0", "x"), ("LTRIM", own_queue, "1", "0")],
             *[("LRANGE", own_queue, "0", "-1"), ("LSET", own_queue, "0", "x"), ("RENAME", own_queue, "x")],
-            ("EXPIRE", names.topic_queue(other, "gantt-scheduler", "scheduler") + "x", "0"),
-            ("HGETALL", names.received(user)),
-            ("HGET", names.received("other"), "x"),
-            ("LRANGE", names.dead_letters("scheduler" if user != "scheduler" else "compute"), "0", "-1"),
-            ("LPUSH", names.dead_letters("admin"), "x"),
-            ("SET", names.receipt(names.topic_queue(other, "e", "t"), "m"), "x"),
+            ("EXPIRE", redis_keys.topic_queue(other, "gantt-scheduler", "scheduler") + "x", "0"),
+            ("HGETALL", redis_keys.received(user)),
+            ("HGET", redis_keys.received("other"), "x"),
+            ("LRANGE", redis_keys.dead_letters("scheduler" if user != "scheduler" else "compute"), "0", "-1"),
+            ("LPUSH", redis_keys.dead_letters("admin"), "x"),
+            ("SET", redis_keys.receipt(redis_keys.topic_queue(other, "e", "t"), "m"), "x"),
             ("GET", "other"),
             ("SET", "other", "x"),
         ):
@@ -129,8 +129,8 @@ def test_user_registers_only_servers_of_its_own_services(server, user):
         for topic, service_user in SERVED.items():
             serves = user == service_user
             calls = topic.partition(".")[0] in USERS[user].calls
-            process = names.server_process(exchange(topic), topic, "h1")
-            fanout = names.fanout_members(exchange(topic), topic)
+            process = redis_keys.server_process(exchange(topic), topic, "h1")
+            fanout = redis_keys.fanout_members(exchange(topic), topic)
             assert refused(client, "SET", process, "x") is not serves
             assert refused(client, "GET", process) is not calls
             assert refused(client, "ZADD", fanout, "1", "x") is not serves
@@ -156,12 +156,12 @@ def test_user_does_not_administer_the_server(server, user):
 
 
 def test_script_of_a_sender_has_no_more_rights_than_the_sender(server):
-    forged = names.topic_queue("operator", "gantt-claims", "claims.cell1")
+    forged = redis_keys.topic_queue("operator", "gantt-claims", "claims.cell1")
     with redis.Redis.from_url(server.url("client")) as client:
         send = client.register_script((LUA / "send.lua").read_text(encoding="utf-8"))
         with pytest.raises(redis.ResponseError, match=r"can't access|ermission"):
             send(args=[forged + BODIES, 10, 60, "message", "", 20, forged, 0, 60, ""])
-        own = names.topic_queue("client", "gantt-scheduler", "scheduler")
+        own = redis_keys.topic_queue("client", "gantt-scheduler", "scheduler")
         assert send(args=[own + BODIES, 10, 60, "message", "", 20, own, 0, 60, ""]) == 1
     with server.client() as admin:
         assert not admin.exists(forged, forged + BODIES)

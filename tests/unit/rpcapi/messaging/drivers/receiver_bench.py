@@ -9,8 +9,8 @@ from oslo_messaging import Target
 from rpcapi.access import broker_users
 from rpcapi.conf.transport import RedisAddress
 from rpcapi.messaging.drivers import wire
+from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.listener import Delivery
-from rpcapi.messaging.drivers.names import ListenTarget
 from rpcapi.messaging.drivers.receiver import Receiver
 from rpcapi.messaging.drivers.redis_channel import BusLimits
 

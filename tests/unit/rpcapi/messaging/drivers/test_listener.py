@@ -10,8 +10,8 @@ from oslo_messaging import Target
 
 from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.errors import ClaimedElsewhere, MessageExpired
+from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.listener import BusListener, Delivery, RecentIds
-from rpcapi.messaging.drivers.names import ListenTarget
 
 TARGET = ListenTarget.of(Target(topic="compute", server="h1"), "gantt")
 PREFETCH = 4

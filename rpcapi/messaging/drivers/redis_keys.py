@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Redis keys of the embedded bus. Names of lists contain the user who may append."""
 
-from dataclasses import dataclass
-
-from oslo_messaging import Target
-
-from rpcapi.access import broker_users
-from rpcapi.access.senders import DIRECTED_SERVICES
-
 PREFIX = "gantt_bus"
 BODIES = ":bodies"  # suffix of a queue's list of messages, which begin with their delivery tags
 SERVER_QUEUES = f"{PREFIX}:server:"
@@ -66,29 +59,3 @@ def received_index(user: str) -> str:
 
 def dead_letters(user: str) -> str:
     return f"{PREFIX}:dead_letters:{user}"
-
-
-@dataclass(frozen=True)
-class ListenTarget:
-    """Queues of a server, one per permitted caller, with its fan-out, process key and log label."""
-
-    topic: str
-    topic_queues: tuple[str, ...]
-    server_queues: tuple[str, ...]
-    fanout: str
-    process_key: str
-    label: str
-
-    @classmethod
-    def of(cls, target: Target, exchange: str) -> "ListenTarget":
-        topic, server = target.topic, target.server
-        callers = broker_users.callers_of(topic)
-        sharing_callers = () if topic in DIRECTED_SERVICES else callers
-        return cls(
-            topic,
-            tuple(topic_queue(caller, exchange, topic) for caller in sharing_callers),
-            tuple(server_queue(caller, exchange, topic, server) for caller in callers),
-            fanout_members(exchange, topic),
-            server_process(exchange, topic, server),
-            f"{topic}.{server}",
-        )
