@@ -20,7 +20,7 @@ from rpcapi.resources import names
 
 # Errors of calls without a definite answer: the call may have been executed, so the conductor repeats it.
 NO_ANSWER_ERRORS = (errors.Unavailable, errors.DeadlinePassed, messaging.MessagingException, OSError)
-CALL_ERRORS = (errors.GanttError, *NO_ANSWER_ERRORS)  # with or without an answer
+CALL_ERRORS = (errors.GanttError, *NO_ANSWER_ERRORS)  # Errors with or without an answer.
 
 AGENT_SECONDS = 5.0  # time-out of a call to an agent
 

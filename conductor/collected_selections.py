@@ -18,7 +18,7 @@ from rpcapi.rounds import RoundLimits, Rounds
 
 LOG = log.getLogger(__name__)
 
-CALLS_AT_ONCE = 4  # concurrent calls, so that one slow request does not block other requests
+CALLS_AT_ONCE = 4  # Concurrent calls: a slow request must not block the others.
 MAX_INSTANCES = 64  # instances per call; a selection of this many is sent alone
 
 

@@ -15,7 +15,7 @@ class CollectionSize(NamedTuple):
 
     entries: int
     bytes: int
-    bound: int = 0  # in bytes; 0 for none
+    bound: int = 0  # Bytes; 0 means no bound.
     rotates: bool = False
 
     @property

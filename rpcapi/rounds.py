@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 class RoundLimits:
     """Limits of rounds, in units of the calls' sizes."""
 
-    size: int  # of one round
+    size: int  # limit of one round
     per_owner: int  # share of an owner in a round while other owners wait
     at_once: int = 1  # concurrent rounds
 

@@ -15,7 +15,7 @@ MAX_WARNINGS = 100  # logged between two summaries; the next summary counts the 
 
 
 class ShadowReport(BackgroundLoop):
-    """Reporter that counts comparisons and logs what is new every ``interval_s``. Thread-safe."""
+    """Reporter that counts comparisons and logs new counts every ``interval_s``. Thread-safe."""
 
     def __init__(self, interval_s: float) -> None:
         super().__init__("report")
@@ -39,7 +39,7 @@ class ShadowReport(BackgroundLoop):
             LOG.warning(message, *values)
 
     def summarize(self) -> None:
-        """Log the counts since the last summary, unless there are none."""
+        """Log the counts since the last summary, unless all are zero."""
         with self._lock:
             counts, self._counts = self._counts, collections.Counter()
             withheld, self._warnings = self._warnings - MAX_WARNINGS, 0

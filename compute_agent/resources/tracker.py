@@ -36,7 +36,7 @@ class ResourceTracker:
         self._inventories = dict(self._full_inventories)  # minus withheld capacity
         self._used: dict[str, dict[str, int]] = {name: {} for name in self._inventories}
         self._live_attempts: dict[AttemptRef, Attempt] = {}
-        self._assignments: dict[tuple[str, str], dict[AttemptRef, Assignment]] = {}  # by (node, kind)
+        self._assignments: dict[tuple[str, str], dict[AttemptRef, Assignment]] = {}  # {(node, kind): assignments}
         self._unreported_changes = False
         self.drops = 0  # number of dropped attempts
         self._overcommitted_nodes: set[str] = set()

@@ -115,7 +115,7 @@ def _wait_or_fail(context: StepContext, instance: InstanceRecord, error: Excepti
 
 
 def _retry_or_fail(context: StepContext, instance: InstanceRecord, error: errors.NoValidHost) -> InstanceRecord:
-    """Decide again later while the refusal may pass; the final reason says for how long, and what was passing."""
+    """Decide again later while the refusal may pass; the final reason has the duration and the earlier refusal."""
     refused_ms = instance.refused_ms or context.now_ms
     waited_s = (context.now_ms - refused_ms) / 1000
     # Calls without an answer before the first refusal use up the timeout, but not the time of the refusal.

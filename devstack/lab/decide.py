@@ -41,7 +41,7 @@ class DecideBenchmark(Benchmark):
 
     def measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         sizes = SWEEP if args.sweep else (args.hosts,)
-        malloc_tuning.keep_freed_memory()  # like scheduler workers
+        malloc_tuning.keep_freed_memory()  # Scheduler workers do the same.
         yield from map(_row_of_all if args.all_filters else _row, sizes)
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:

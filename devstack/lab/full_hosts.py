@@ -18,7 +18,7 @@ TENANTS = 64
 NAMES = tuple(f"m{number}" for number in range(16))  # flavors
 FEATURES = ("avx", "avx2", "aes", "vmx")
 MOST_IO_OPS, MOST_INSTANCES = 6, 40
-HINTED_SHARE = 8  # one request in this many has additional hints
+HINTED_SHARE = 8  # Requests per request with additional hints.
 IMAGE = {"id": "b7e4d1c2-0000-4000-8000-000000000001", "properties": {"hw_architecture": "x86_64", "os_type": "linux"}}
 QUERY = ["and", [">=", "$free_ram_mb", 4096], ["<", "$num_io_ops", 7], ["in", "$hypervisor_type", "QEMU", "Xen"]]
 

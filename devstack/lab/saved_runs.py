@@ -94,7 +94,7 @@ def require_folder(folder: Path) -> None:
 
 
 def read_all(folder: Path) -> list[SavedRun]:
-    """Return a folder's runs by start time. Raises CommandFailed if it has none, or a file that is no run."""
+    """Return a folder's runs by start time. Raises CommandFailed for an empty folder, or a file that is not a run."""
     paths = sorted(folder.glob("*.json"))
     if not paths:
         raise CommandFailed(f"No runs are saved in {folder}: run a benchmark with --save {folder} first")

@@ -97,7 +97,7 @@ class StoreSize(NamedTuple):
 
 
 def of_memory(store: MemoryStore) -> StoreSize:
-    """Return the size of a store in this process; bytes are those of its pickled collections."""
+    """Return the size of a store in this process; bytes are the length of its pickled collections."""
     collections = [value for value in vars(store.state).values() if isinstance(value, Sized)]
     size = sum(len(pickle.dumps(collection)) for collection in collections)
     keys = sum(len(collection) for collection in collections)

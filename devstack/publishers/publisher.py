@@ -44,7 +44,7 @@ class StatePublisher:
         self._racks = racks
         self._physnets = physnets
         self._published: dict[tuple[str, str], Document] = {}
-        self.is_settled = False  # whether the last round found hosts or pools but no changes
+        self.is_settled = False  # The last round found hosts or pools, but no changes.
 
     def publish(self) -> int:
         self.is_settled = False

@@ -62,7 +62,7 @@ class RabbitUser:
         return _any_of([REPLY_EXCHANGE, *exchanges, *letters, *self._own_queues()])
 
     def topic_permissions(self) -> list[dict[str, str]]:
-        """Return the routing keys allowed on the exchange of replies and, for agents, on that of agents."""
+        """Return the routing keys allowed on the reply exchange and, for agents, on the agents' exchange."""
         replies = rf"^reply\.{self.answers}\.{RANDOM}$" if self.answers else NOTHING
         permissions = [self._topic_permission(REPLY_EXCHANGE, replies, f"^{self._reply_queue()}$")]
         if "compute" in self.serves:

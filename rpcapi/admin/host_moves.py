@@ -200,7 +200,7 @@ def _offload(session: Session, servers: Sequence[str], moves: HostMoves, timeout
         try:
             session.call(session.conductor.offload_instances, [server])
         except errors.InstanceConflict:
-            continue  # its status has changed; the records show the result
+            continue  # The status has changed; the records show the result.
     ends = waiting.wait_for_status(session, servers, waiting.END_STATUSES - SHELVED, timeout, bar)
     remaining = [record for record in ends.values() if record.status not in OFF_HOST]
     moves.failures += [MoveFailure(record.uuid, f"it is {record.status}") for record in remaining]

@@ -17,7 +17,7 @@ class Application(app.App):
     """Application with sub-commands; ``commands`` maps names to ``module:Class``, imported on use."""
 
     LOG: logging.Logger
-    LEVELS: ClassVar[Mapping[int, int]]  # by cliff's verbose_level: 0 with -q, 1 by default; DEBUG beyond
+    LEVELS: ClassVar[Mapping[int, int]]  # {cliff's verbose_level: log level}: 0 with -q, 1 by default; DEBUG beyond
 
     def __init__(self, description: str, commands: Mapping[str, str], **streams: Any) -> None:
         manager = commandmanager.CommandManager()

@@ -121,7 +121,7 @@ class ClusterReading:
 
 
 def compare(reading: ClusterReading) -> list[Difference]:
-    """Return all differences; a guest's difference hides those of the claim and record of its instance."""
+    """Return all differences; a guest's difference hides differences of its instance's claim and record."""
     leaked = list(_leaked_migrations(reading))
     leaked_places = {difference[1:4] for difference in leaked}
     of_guests = [item for item in _guest_differences(reading) if item[1:4] not in leaked_places]

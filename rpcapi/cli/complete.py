@@ -83,7 +83,7 @@ def _functions(app: App) -> str:
     values: dict[str, list[str]] = {}
     for name, entry_point in sorted(app.command_manager):
         _add_command(words, name)
-        if name != "help":  # its arguments are the words of a command
+        if name != "help":  # The arguments of ``help`` are a command.
             parser = entry_point.load()(app, None).get_parser(name)
             words[name] = _options(parser)
             for action in parser._actions:

@@ -117,7 +117,7 @@ def _row(
 
 
 def _format_provider(item: Mapping[str, Any]) -> str:
-    zone = f" [{item['zone'] or '-'}]" if "zone" in item else ""  # only nodes have a zone
+    zone = f" [{item['zone'] or '-'}]" if "zone" in item else ""  # Only nodes have a zone.
     resources = item["resources"].items()
     usage = (f"{amounts['used']}/{amounts['capacity']} {resource_class}" for resource_class, amounts in resources)
     return f"{item['name']}{zone}: {', '.join(usage)}"

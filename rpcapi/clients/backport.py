@@ -10,7 +10,7 @@ from rpcapi import errors
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
 
-SECONDS = 5.0  # for one backport, a conversion without I/O
+SECONDS = 5.0  # Time-out of a backport, which needs no I/O.
 SHARE = 2  # at most 1/SHARE of a server's threads may wait for backports
 RETRY_S = 1
 

@@ -58,7 +58,7 @@ def _without_traceback(error: errors.GanttError) -> errors.GanttError:
 class ServiceClient:
     """Base of the clients, one per service; the methods of subclasses are the RPC contract."""
 
-    TOPIC: ClassVar[str]  # also the option in [upgrade_levels] that caps the version
+    TOPIC: ClassVar[str]  # The option in [upgrade_levels] has this name too.
     VERSION: ClassVar[str]
     # Version cap while the living services are unknown; "" means VERSION.
     OLDEST: ClassVar[str] = ""

@@ -41,7 +41,7 @@ _FORMS = {
     "cluster": "redis+cluster://user:password@host1:6379,host2:6379,host3:6379",
 }
 SCHEMES = ("redis", "rediss", "unix")
-MEMORY = "memory"  # in-process store, for trials
+MEMORY = "memory"  # URL of an in-process store, for trials.
 _OPTIONS_ANY_SCHEME = {"db", "username", "password", "client_name", "socket_timeout", "health_check_interval"}
 _OPTIONS_TCP = _OPTIONS_ANY_SCHEME | {"socket_connect_timeout", "socket_keepalive"}
 _OPTIONS = {"unix": _OPTIONS_ANY_SCHEME, "redis": _OPTIONS_TCP, "rediss": _OPTIONS_TCP | TLS_OPTIONS}

@@ -19,12 +19,12 @@ from rpcapi.daemon.timed_sockets import make_file
 
 LOG = log.getLogger(__name__)
 
-HEADER_SECONDS = 10  # for a header, from its first byte
+HEADER_SECONDS = 10  # Time-out of a header, from its first byte.
 BODY_SECONDS = 60
 # For the rest of a request, while half of the threads already wait for incomplete requests.
 CROWDED_HEADER_SECONDS = 0.01
 CROWDED_BODY_SECONDS = 0.1
-LINGER_SECONDS = 1  # to discard the rest of a refused request
+LINGER_SECONDS = 1  # Longest time to discard the rest of a refused request.
 ANSWER_SECONDS = 60  # for the client to read the response
 FIRST_ERROR = 400
 

@@ -38,7 +38,7 @@ def text(name: str, conf: cfg.ConfigOpts) -> str:
 def _described(describe: Describe) -> list[str]:
     try:
         return [f"{key}: {value}" for key, value in describe().items()]
-    except Exception as why:  # one failing section must not hide the others
+    except Exception as why:  # A failing section must not hide the others.
         return [f"cannot be described: {why!r}"]
 
 

@@ -40,7 +40,7 @@ class Service(Protocol):
         """
 
     def stop(self) -> None:
-        """Accept no more requests. Called once, possibly during start(), which must then return soon."""
+        """Stop accepting requests. Called once, possibly during start(), which must then return soon."""
 
     def wait(self) -> None:
         """Return after the drain; stop() and wait() together may take ``graceful_shutdown_timeout`` seconds."""

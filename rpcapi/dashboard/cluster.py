@@ -91,7 +91,7 @@ class CachedCluster:
         is_complete = True
         for name, counts in zip(partitions.names, partitions.claims, strict=True):
             if counts is None:
-                is_complete = False  # its store does not answer
+                is_complete = False  # The partition's store does not answer.
             elif counts.get(ClaimState.PREPARED):
                 claims = session.call(session.claims_of(name).list_prepared_claims, MOST_IN_FLIGHT).claims
                 prepared += [{**claim, "partition": name} for claim in claims]

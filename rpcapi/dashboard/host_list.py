@@ -159,7 +159,7 @@ def _read_partition(
     for states in trees.values():
         root = next((state for state in states if state.document.get("parent") is None), None)
         if root is None:
-            continue  # its root was removed during the read
+            continue  # The root was removed during the read.
         tree = [_provider(state) for state in (root, *(state for state in states if state is not root))]
         providers[root.name] = tree
         classes = dict.fromkeys(resource_class for provider in tree for resource_class in provider.amounts)

@@ -155,7 +155,7 @@ def get_client(
     serializer: messaging.Serializer | None = None,
     call_monitor_timeout: float | None = None,
 ) -> messaging.RPCClient:
-    """Return a client that sends to the service's exchange; options like those of oslo.messaging's client."""
+    """Return a client that sends to the service's exchange; options as for oslo.messaging's client."""
     return messaging.get_rpc_client(
         transport,
         exchange_of(transport, target),

@@ -65,7 +65,7 @@ class DelayedJobs:
         return True
 
     def close(self) -> None:
-        """Run all waiting jobs now, and accept no more; return when the last job has ended."""
+        """Stop accepting jobs and run all waiting jobs now; return when the last job has ended."""
         with self._changed:
             self._is_closed = True
             jobs = [job for _, _, job, _ in sorted(self._due)]

@@ -10,7 +10,7 @@ FORCE = "force"  # complete the copy by post-copy if allowed at its start, other
 ACTIONS = (START, ABORT, FORCE)
 
 RUNNING = "running"
-FAILED = "failed"  # or aborted: the guest keeps running at its source, but is lost after post-copy began
+FAILED = "failed"  # Failed or aborted. The guest runs at its source, but is lost once post-copy began.
 POST_COPY = "post-copy"  # the guest runs at its destination while its memory is still copied
 DONE = "done"
 PHASES = (RUNNING, FAILED, POST_COPY, DONE)

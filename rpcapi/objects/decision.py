@@ -16,7 +16,7 @@ class Decision(base.GanttObject):
     - hosts: Number of hosts considered.
     - reasons: {reason: number of hosts rejected}.
     - best: [{name, score, weights: {weigher: value}}].
-    - outcome: "selected", "refused", or "shadow" if nothing was to be claimed.
+    - outcome: "selected", "refused", or "shadow" for a decision without claims.
     - verdicts: [{consumer, answer, host, tried: [[name, verdict], ...]}].
     - project, if the request has one.
     - why, samples ({reason: some of the rejected hosts}): Of a refusal.

@@ -19,7 +19,7 @@ from rpcapi.validation.text import abbreviate, invalid_spec, join_names
 MAX_TRAITS = 100  # per group, in all lists
 MAX_AGGREGATES = 1000
 MAX_HOSTS = 1000
-MAX_ATTACHMENTS = 64  # of volumes, and of ports
+MAX_ATTACHMENTS = 64  # Limit of volumes, and of ports.
 UNSATISFIABLE = "no host can satisfy that"
 SERVICES = ("compute", "volume", "network")
 
@@ -109,7 +109,7 @@ RULES: Mapping[str, rules.Rule] = {
 
 
 def amount_of_flavor(spec: RequestSpec, resource_class: str) -> int:
-    """Return the flavor's amount; a request without flavor amounts has what it requests, except volumes and ports."""
+    """Return the flavor's amount; without flavor amounts, the requested amount except volumes and ports."""
     if spec.flavor_amounts:
         return int(spec.flavor_amounts.get(resource_class, 0))
     attached = attached_groups(spec)

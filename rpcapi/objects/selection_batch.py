@@ -15,7 +15,7 @@ class SpecColumn(base.Column, fields.ListOfObjectsField):
 class SelectionRequests(base.GanttObject):
     """Requests to decide together, with one list of uuids each.
 
-    ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to those of the context.
+    ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to the context's.
     ``fresh`` and ``moves`` are as in select_destinations.
     """
 

@@ -48,7 +48,7 @@ def evaluate(
     sent = [*((*evalsha, *arguments) for arguments in calls), *commands]
     packet = [*sent, *_wait_commands(replicas, marker)]
     answers = client.execute_together(packet)
-    if any(isinstance(answer, NoScriptError) for answer in answers):  # for example after a failover
+    if any(isinstance(answer, NoScriptError) for answer in answers):  # A failover loses scripts.
         answers = client.execute_together([("SCRIPT", "LOAD", script.text), *packet])[1:]
     _check(answers[len(sent) :] if returns_errors else answers, replicas)
     return answers[: len(sent)]

@@ -94,7 +94,7 @@ class ServerIdentity(HighWaterMark):
         try:
             self.check(execute)
         except errors.GanttError:
-            connection.disconnect()  # like redis-py after its own errors
+            connection.disconnect()  # redis-py does the same after its own errors.
             raise
 
     def check_emptied(self, error: redis.ResponseError, execute: Execute) -> None:

@@ -40,7 +40,7 @@ class ClaimState(StrEnum):
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"
-    UNVERIFIED = "unverified"  # its host reports it against what the store knows
+    UNVERIFIED = "unverified"  # Its host reports it, but the store knows otherwise.
     RELEASED = "released"
     ABORTED = "aborted"
     EXPIRED = "expired"
@@ -72,7 +72,7 @@ class Answer(StrEnum):
     FENCED = "fenced"
     UNVERIFIED = "unverified"  # audit: counts on its host only, until a conductor record names the attempt
     UNKNOWN = "unknown"
-    FOREIGN = "foreign"  # not on the caller's host
+    FOREIGN = "foreign"  # The claim is not on the caller's host.
     REFUSED = "refused"  # prepare: rejected by every candidate
     POSSIBLE = "possible"  # prepare: a candidate fits, but other intents of the batch failed; repeat without them
     ENDED = "ended"  # prepare: this attempt or a later one has already ended

@@ -12,7 +12,7 @@ from rpcapi import errors
 from rpcapi.resources import names
 
 HINT = "query"
-MAX_BYTES = 8 * 1024  # of JSON
+MAX_BYTES = 8 * 1024  # Length of the JSON text.
 MAX_DEPTH = 8  # of nested lists
 MAX_PARTS = 100  # operators and operands
 MAX_TEXT = 255

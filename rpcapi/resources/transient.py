@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusals that may pass by themselves: the one list of their reasons and errors.
+"""Reasons and errors of refusals that may pass by themselves.
 
 A transient reason counts only hosts that meet all other conditions. A request with one of them is decided again within
 its own time; any other refusal is final. An undecided search for allocations is not in the list: the decision itself
@@ -17,7 +17,7 @@ NOT_AUDITED = "not audited in this epoch"  # the host is up, and accepts claims 
 PARTITION_JUST_AWAY = "partition unavailable for less than a minute"
 COMPUTE_JUST_DOWN = "compute service down for less than a minute"  # a host of Nova
 CELL_JUST_OLD = "state of the cell too old for less than a minute"
-NOVA_JUST_OLD = "state of Nova too old for less than a minute"  # its bridge or API database is away
+NOVA_JUST_OLD = "state of Nova too old for less than a minute"  # Nova's bridge or API database is away.
 HOST_REASONS = frozenset({JUST_DOWN, NOT_AUDITED, PARTITION_JUST_AWAY, COMPUTE_JUST_DOWN, CELL_JUST_OLD, NOVA_JUST_OLD})
 
 # Reasons of one decision; the next decision sees the change.

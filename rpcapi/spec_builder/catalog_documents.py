@@ -41,7 +41,7 @@ def document_name(name: str) -> str:
 
 
 def image_document(image: Image) -> dict[str, Any]:
-    """Return the image's document; a null disk format removes that of an earlier image."""
+    """Return the image's document; a null disk format removes an earlier image's disk format."""
     return {**asdict(image), "id": image.id or image.name}
 
 

@@ -11,7 +11,7 @@ from rpcapi.spec_builder.draft import FlavorImageProperties, SpecDraft
 
 DEVICE = "_dev{}"
 KEY = "accel:device_profile"
-DeviceProfile = tuple[RequestGroup, ...]  # one group per device
+DeviceProfile = tuple[RequestGroup, ...]  # Request groups, one per device.
 
 
 def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfile:

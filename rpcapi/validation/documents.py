@@ -3,7 +3,7 @@
 
 from rpcapi.validation.rules import document, integer, key, limited, mapping, optional, string, text
 
-MAX_KEYS = 200  # of extra specs, and of image properties
+MAX_KEYS = 200  # Limit of extra specs, and of image properties.
 MAX_BYTES = 32 * 1024  # of the same, as JSON
 
 EXTRA_SPECS = limited(mapping(key, string, MAX_KEYS), MAX_BYTES)

@@ -13,7 +13,7 @@ INVALID = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the translated configuration and, on standard error, what is not; return 0, REFUSED or INVALID."""
+    """Print the translated configuration, and other options on standard error; return 0, REFUSED or INVALID."""
     options = parser().parse_args(argv)
     try:
         translation = from_nova.translate(from_nova.read(options.files))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Console script gantt-placement-shadow: compares gantt's answers with those of another Placement."""
+"""Console script gantt-placement-shadow: compares gantt's answers with another Placement's."""
 
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of gantt-nova-bridge: group [nova], and those of the store."""
+"""Options of gantt-nova-bridge: group [nova] and the store's options."""
 
 from oslo_config import cfg
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of gantt-placement: its own, and those of the store."""
+"""Options of gantt-placement: its own and the store's."""
 
 from oslo_config import cfg
 

@@ -68,7 +68,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Request to place a consumer on the first candidate that fits, in place of attempt ``replaces``.
+    """Request to place a consumer on the first candidate that fits, instead of attempt ``replaces``.
 
     The first ``near`` candidates scored about equally. Those with unchanged sums are tried first, because a change by
     another worker outdates a score.
@@ -109,7 +109,7 @@ class ClaimBatch:
     consumer_type: str = "INSTANCE"
     group: ClaimGroup | None = None
     group_generation: str = ""  # generation of the server group's home; "" for alternates, or with a single partition
-    group_members: GroupMembers = NO_MEMBERS  # members in addition to those that the group's claims count
+    group_members: GroupMembers = NO_MEMBERS  # Members that the group's claims do not count.
     alternates: int = 2  # number of further candidates to store on the claim
     record: Mapping[str, Any] | None = None  # decision record; the store adds its answer atomically
     fresh: bool = False  # whether certainly no attempt of these consumers runs that the store does not know
@@ -135,7 +135,7 @@ class IntentResult:
     host: str | None = None
     alternates: Sequence[str] = ()
     deadline_ms: int | None = None
-    verdicts: Sequence[Verdict] = ()  # one per tried candidate
+    verdicts: Sequence[Verdict] = ()  # One verdict per tried candidate.
     allocations: Allocations | None = None  # None means the batch's resources at the host
 
     @property
@@ -148,7 +148,7 @@ class IntentResult:
 class BatchAnswer:
     """Result of ``prepare``. Unless accepted, nothing changed, and intents that fit are REFUSED with verdict FITS."""
 
-    accepted: bool  # whether all intents are prepared
+    accepted: bool  # All intents are prepared.
     current: bool  # False if the batch's epoch has ended
     epoch: int
     position: int  # log position after the call; a retry must decide on this state or a later one

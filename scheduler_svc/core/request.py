@@ -46,7 +46,7 @@ class DecisionContext:
     just_unavailable: tuple[str, ...] = ()  # partitions that became unavailable less than transient.SECONDS ago
     rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # additions of each prefilter
     unread_cells: tuple[str, ...] = ()  # cells whose compute nodes have not been reported for too long
-    just_unread_cells: tuple[str, ...] = ()  # those of them for which that began less than transient.SECONDS ago
+    just_unread_cells: tuple[str, ...] = ()  # cells that became unread less than transient.SECONDS ago
     host_state_age_s: float = 0.0  # age of reported compute nodes; 0 while current
     is_contended: bool = False  # whether other calls are decided at the same time
     lost_tries: int = 0  # tries in which the store refused all candidates

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state documents in namespaces, each of which has one declared writer."""
+"""Host state documents in namespaces with one declared writer each."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice

@@ -19,7 +19,7 @@ from scheduler_svc.store.lease import DocumentLease
 
 LOG = log.getLogger(__name__)
 
-VERSION = "1.0"  # of the payload's format
+VERSION = "1.0"  # Version of the payload's format.
 BATCH = 200  # changes published per renewal of the lease, and the maximum that a successor publishes again
 BLOCK_MS = 1000
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0

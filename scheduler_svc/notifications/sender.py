@@ -10,7 +10,7 @@ from oslo_messaging.transport import NotificationTransport
 from rpcapi import errors
 from rpcapi.messaging import bus
 
-RETRIES = 2  # of the transport per notification; after them the publisher pauses
+RETRIES = 2  # Retries of the transport per notification; then the publisher pauses.
 
 
 class _RecordingTransport(NotificationTransport):

@@ -95,7 +95,7 @@ def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWri
 
 
 def _is_placeholder(namespace: str, stored: Mapping[str, Any] | None, former: Mapping[str, Any] | None) -> bool:
-    """Return whether ``stored`` is a server group of a request, and ``former`` one that a caller had created."""
+    """Return whether ``stored`` is a server group of a request, and ``former`` a group that a caller had created."""
     if namespace != SERVER_GROUP or not stored or not former:
         return False
     return bool(stored.get("is_implicit")) and not former.get("is_implicit")

@@ -126,7 +126,7 @@ class OpenPartitions:
         return list({member.name: member for member in [*preferred, *self]}.values())
 
     def load(self) -> None:
-        """Load all partitions, or later those that are away. Raises StoreUnavailable if none is available."""
+        """Load all partitions; later calls load the missing ones. Raises StoreUnavailable if none is available."""
         last_error: errors.StoreUnavailable | None = None
         for partition in self:
             try:

@@ -59,13 +59,13 @@ class Replica(BackgroundLoop):
         self._moved = threading.Condition()
         self._waiting_calls = 0  # waiting in ``reach``
         self._applying = threading.RLock()
-        self._is_carried = False  # whether claim answers carried all entries since the follower's last pass
+        self._is_carried = False  # Claim answers carried all entries since the follower's last pass.
         self._reloads_requested = self._reloads_done = 0
         self._is_loaded = False
-        self.has_named_its_own = False  # whether the last load first named the hosts of the table that it replaced
+        self.has_named_its_own = False  # The last load first named the hosts of the replaced table.
         # Hosts that this worker named, neither audited nor fenced since: named again if the store loses data again.
         self.absent_hosts: set[str] = set()
-        self.collects_names = False  # whether the store collected names of forgotten hosts at the last load
+        self.collects_names = False  # The store collected names of forgotten hosts at the last load.
         self._pause = FIRST_PAUSE  # seconds to wait after the next failure
         self._for_api = for_api
 

@@ -88,7 +88,7 @@ class AlternateClaimer:
 
     def _claim(self, batch: ClaimBatch) -> BatchAnswer:
         """Claim for all intents or none. Repeat without hosts that fit only some members of an affinity group."""
-        verdicts: dict[str, Verdict] = {}  # on hosts that are too small for all members
+        verdicts: dict[str, Verdict] = {}  # Verdicts on hosts that are too small for all members.
         rest = batch
         while True:
             answer = self._store.prepare(rest)

@@ -21,7 +21,7 @@ class SelectionCall:
     attempt: int = 1
     alternates: int = 2
     consumer_type: str = "INSTANCE"
-    explains: bool = False  # whether to collect samples of rejected hosts even if other hosts pass
+    explains: bool = False  # Collect samples of rejected hosts even if other hosts pass.
     fresh: bool = False  # see ClaimBatch
     final: bool = False  # see ClaimBatch; the claims belong to the request's project and user
     moves: Sequence[MoveEnd] = ()  # one per consumer; empty if no consumer moves

@@ -31,7 +31,7 @@ class CatalogueEntry:
 
 
 def list_entries(driver: Driver, kind: str | None = None) -> list[CatalogueEntry]:
-    """Return filters, weighers or both: first those of ``driver`` in its order, then all others."""
+    """Return filters, weighers or both: first the driver's in its order, then all others."""
     entries: list[CatalogueEntry] = []
     if kind in (None, FILTER):
         reads = {host_filter.name: host_filter.reads for host_filter in pipeline.pipeline()}

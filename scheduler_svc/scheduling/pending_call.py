@@ -42,8 +42,8 @@ class PendingCall:
         self.lost_candidates: Mapping[str, Verdict] = {}  # the store's verdicts on candidates that earlier tries lost
         self._partition = partition
         self._max_tries = max_tries
-        self.may_hold_claims = True  # whether the partition may have claims of an equal earlier call
-        # Hosts by reason in the last current try: those rejected by its ranking, and those that the store refused.
+        self.may_hold_claims = True  # The partition may have claims of an equal earlier call.
+        # {reason: hosts} of the last current try: rejected by its ranking, or refused by the store.
         self.rejected_counts: Mapping[str, int] = {}
         self.lost_counts: Mapping[str, int] = {}
         self._refusal: errors.GanttError = errors.NotReady(

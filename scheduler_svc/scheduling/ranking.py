@@ -23,7 +23,7 @@ from scheduler_svc.scheduling import failing_hosts
 
 @dataclass(frozen=True, slots=True)
 class SchedulingPolicy:
-    driver: Driver  # for requests that name no driver; the first of ``drivers``
+    driver: Driver  # First of ``drivers``, for requests that name none.
     eligibility: Sequence[Filter] = ()  # filters for candidates that a caller names
     prefilters: Sequence[Prefilter] = ()
     drivers: Mapping[str, Driver] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def rank_hosts(
 
 
 def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:
-    """Return {candidate: position of its oldest sums}, if newer than that of its partition."""
+    """Return {candidate: position of its oldest sums}, if newer than its partition's position."""
     providers_by_host = {name: {name} for name in homes}
     for host_allocations in ranking.allocations:
         for name, allocations in host_allocations.items():

@@ -64,7 +64,7 @@ class ServerGroups:
             check_name(group.name)
         _store, _version, recorded = self._find(group.id)
         if not recorded:
-            # Members without a document are those of a group that the store forgot, or that has just been deleted.
+            # Members without a document belong to a group that the store forgot, or that has just been deleted.
             is_used = self._count_members(group.id) > 0
             recorded = {} if is_used else self._put_within_limit(group)
         if not recorded or _as_object(group.id, recorded).values_set() != group.values_set():

@@ -21,7 +21,7 @@ def consumer_of(name: str) -> str:
 
 
 def counted_amounts(claim: Claim) -> Allocations:
-    """Return what a claim adds to used sums, with the counts of claims.
+    """Return the amounts and claim counts that a claim adds to used sums.
 
     An unverified claim counts only at its host's providers.
     """

@@ -66,7 +66,7 @@ class NumaKind(ResourceKind):
         return "; ".join(_describe_pin(pin) for pin in _pins([assignment]))
 
     def _current_cells(self, assignments: Sequence[Assignment]) -> list[HostCell]:
-        pinned: set[int] = set()  # by guests on any cell, because cells may have changed since
+        pinned: set[int] = set()  # CPUs of guests on any cell: cells may have changed since
         pages: dict[int, dict[int, int]] = {}
         for pin in _pins(assignments):
             pinned |= pin.host_cpus

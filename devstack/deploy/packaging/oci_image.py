@@ -16,7 +16,7 @@ from devstack.deploy.packaging.programs import PackagingError, run
 RELEASE = "bookworm"
 MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 INCLUDED = "ca-certificates,python3"
-USER = 64000  # in Debian's reserved range 60000 to 64999
+USER = 64000  # Debian reserves 60000 to 64999
 PATH = "/opt/gantt/bin:/usr/local/bin:/usr/bin:/bin"
 REMOVED = ("var/cache/apt", "var/lib/apt/lists", "var/log", "usr/share/man", "usr/share/locale", "usr/share/info")
 ACCOUNTS = {"passwd": f"gantt:x:{USER}:{USER}:gantt:/nonexistent:/usr/sbin/nologin", "group": f"gantt:x:{USER}:"}

@@ -27,7 +27,7 @@ FOLLOW_POLL = 1.0
 BOOT_SIZES = (1, 2, 4, 50, 50, 50)
 DELETE_SIZES = (1, 2, 50, 50, 50)
 CHANGE_SIZES = (1, 2, 4, 20)
-REQUESTS = tuple(verb for verb in CHANGES if verb != "evacuate")  # only an operator evacuates, and only lost hosts
+REQUESTS = tuple(verb for verb in CHANGES if verb != "evacuate")  # Only operators evacuate, and only from lost hosts.
 PERCENT_OF_CHANGES, CHANGES_IN_A_ROW = 50, (1, 2, 4)
 SHARE_WATCHED = 0.5  # live migrations that a caller does not follow, so that its next change may abort them
 FINAL_STATUSES = frozenset({"ACTIVE", "SHUTOFF", *SHELVED, *VERIFY, "ERROR", "DELETED"})

@@ -55,7 +55,7 @@ class Progress:
 
     @classmethod
     def load(cls, path: Path, seed: int) -> "Progress":
-        """Read the file, or start anew. Raises CommandFailed for a different seed or schema."""
+        """Read the file, or start from the beginning. Raises CommandFailed for a different seed or schema."""
         progress = cls.read(path) if path.exists() else cls(seed)
         if progress.seed != seed:
             raise CommandFailed(

@@ -13,7 +13,8 @@ from devstack.lab.chaos.violations import Violation, ViolationKind
 
 ENDED_STATUSES = ("DELETED",)
 ENDED_MIGRATIONS = ("confirmed", "reverted", "error", "completed", "cancelled")
-IS_OFF: Mapping[str, bool] = {"ACTIVE": False, "SHUTOFF": True, "SHELVED": True}  # whether the guest is powered off
+# {status: whether the guest is powered off}
+IS_OFF: Mapping[str, bool] = {"ACTIVE": False, "SHUTOFF": True, "SHELVED": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ def _stopped(history: CallHistory, state: FinalState, promises: Promises) -> Ite
 
 
 def _seen_doubly(history: CallHistory) -> Iterator[Violation]:
-    """Yield guests that ran beside another copy.
+    """Yield guests that ran at the same time as another copy.
 
     Both copies may run for seconds if a store forgot the fence of a host that returned since (docs/failures.md).
     """

@@ -28,7 +28,7 @@ RECOVERY_SECONDS = 120.0
 SETTLE_SECONDS = 150.0
 POLL = 0.1
 SETTLE_POLL = 2.0
-LEASE_SECONDS = 60.0  # at rest: the claim's deadline, plus the delay by an outage or an audit
+LEASE_SECONDS = 60.0  # Longest age of a prepared claim: its deadline plus the delay of an outage or audit.
 PERMANENT = frozenset({ViolationKind.DOUBLE_END, ViolationKind.ILLEGAL, ViolationKind.STOPPED})  # these never vanish
 
 Say = Callable[[str], None]

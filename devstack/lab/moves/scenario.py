@@ -156,7 +156,7 @@ class MovesRun:
         self.hosts = hosts
         self.operator = LabOperator(session)
         self.uuids: list[str] = []
-        self.left: list[str] = []  # one sentence per server that a command could not move
+        self.left: list[str] = []  # Sentences, one per server that a command could not move.
         self._args = args
         self._metrics_port = metrics_port
 

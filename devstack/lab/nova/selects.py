@@ -7,7 +7,7 @@ from devstack.lab.nova.paired_cloud import ECHO, OURS, THEIRS, PairedCloud
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedCalls, alternate
 
-BUDGETS = {1_000: 50.0, 10_000: 300.0}  # by hosts: Nova's time divided by ours
+BUDGETS = {1_000: 50.0, 10_000: 300.0}  # {number of hosts: Nova's time divided by gantt's}
 ECHO_BUDGET, ECHO_FROM = 3.0, 10_000  # our time divided by the echo's, from this number of hosts
 LIMIT = 1_000  # default of [scheduler] max_placement_results
 BLOCKS = 4

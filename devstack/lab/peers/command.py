@@ -121,7 +121,7 @@ def claim_subject(workload: PeerWorkload) -> Iterator[TimedSubject]:
         yield claim
 
 
-BUDGETS = {1_000: 500.0, 10_000: 2_000.0}  # by number of hosts: time of Nova's decision divided by gantt's
+BUDGETS = {1_000: 500.0, 10_000: 2_000.0}  # {number of hosts: Nova's time divided by gantt's}
 BLOCK_HOSTS = 5_000  # hosts checked per block of a peer, within bounds
 OUR_SIZE = 50
 BLOCKS = 6

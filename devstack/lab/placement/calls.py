@@ -101,7 +101,7 @@ def allocation(provider: str, amounts: dict[str, int]) -> dict[str, Any]:
     }
 
 
-CHECK_EACH = 1_000  # one call in this many is checked, starting with the first
+CHECK_EACH = 1_000  # Calls per checked call; the first call is checked.
 Used = Callable[[str], Mapping[str, int]]
 
 

@@ -22,7 +22,7 @@ from rpcapi.cli.command import CommandFailed
 
 CANDIDATES_BUDGET, DEVICES_BUDGET = 100.0, 500.0  # Placement's time divided by ours
 ALLOCATE_BUDGET, RATE_BUDGET = 30.0, 20.0
-EMPTY_BUDGET, BARE_BUDGET = 8.0, 3.0  # our time divided by that of the least possible work
+EMPTY_BUDGET, BARE_BUDGET = 8.0, 3.0  # gantt's time divided by the time of the least possible work
 BUDGET_FROM = 10_000
 WORKERS, CLIENTS = 2, 8
 BLOCKS = 4

@@ -27,7 +27,7 @@ def running(body: bytes, workers: int) -> Iterator[int]:
 def _serve(body: bytes, port: int, pipe: PipeEnd, index: int) -> None:
     make_server(application(body), LOOPBACK, port, THREADS, shutdown_s=SHUTDOWN_SECONDS).start()
     pipe.send(None)
-    pipe.poll(None)  # until the parent ends this process
+    pipe.poll(None)  # Wait until the parent ends this process.
 
 
 def application(body: bytes) -> Any:

@@ -18,7 +18,7 @@ FILTER, NOVA, BALANCE, PACK = "filter", "nova", "balance", "pack"
 AMOUNTS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")  # Nova's weighers of free capacity
 # Weighers of policies that do not use the default ones
 JUDGES: Mapping[str, Sequence[str]] = {NOVA: AMOUNTS, BALANCE: (*AMOUNTS, weighers.BALANCE)}
-# Default weighers of what the trace's hosts differ in, and Nova lacks. Few hosts may have a rare trait.
+# Default weighers that Nova lacks, for differences between the trace's hosts. Few hosts may have a rare trait.
 OWN = ("FreeShareWeigher", weighers.BALANCE, "SpecialHardwareWeigher")
 SOLVER, SOLVER_PACK = "solver", "solver-pack"
 # Drivers of policies that are not named after theirs

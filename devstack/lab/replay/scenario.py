@@ -18,7 +18,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.interface import Store
 
-AssignedHosts = Sequence[str] | None  # one host per server of a request, or None if the request was refused
+AssignedHosts = Sequence[str] | None  # Hosts of a request's servers, in order; None if refused.
 OnRefusal = Callable[[ReplayRequest], None]
 
 SAMPLES = 200  # samples over the length of the trace

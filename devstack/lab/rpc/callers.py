@@ -69,7 +69,7 @@ class CallTimes(Times):
         return {**rates, **self.milliseconds(prefix)}
 
 
-Blocks = Mapping[int, Sequence[CallTimes]]  # by batch size; the first block of each is the warm-up
+Blocks = Mapping[int, Sequence[CallTimes]]  # {batch size: calls}; the first block is the warm-up
 
 
 class Callers:

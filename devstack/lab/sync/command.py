@@ -35,7 +35,7 @@ WAIT_SECONDS = 120.0
 READ_COUNT = 1000  # log entries per read, as in the replica
 
 DELAY_BUDGET_MS, START_BUDGET_S, MEMORY_BUDGET_KB = 100.0, 2.0, 4.0
-BUDGET_FROM = 10_000  # with fewer hosts a worker's fixed memory outweighs that of the hosts
+BUDGET_FROM = 10_000  # Below this number of hosts, a worker's fixed memory dominates.
 minutes = parse_number(float, LEAST, 24 * 60)
 
 

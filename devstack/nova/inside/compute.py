@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-compute with a driver of this folder, or of the one in NOVA_DRIVERS: ``compute.py --config-file FILE``."""
+"""nova-compute with a driver from this folder or the folder NOVA_DRIVERS: ``compute.py --config-file FILE``."""
 
 import os
 import sys
@@ -11,6 +11,6 @@ if __name__ == "__main__":
     monkey_patch.patch(backend="threading")
     # Nova imports drivers only from its package nova.virt.
     virt.__path__ += [str(Path(__file__).parent / "drivers"), *filter(None, [os.environ.get("NOVA_DRIVERS")])]
-    from nova.cmd.compute import main  # only after threads were chosen
+    from nova.cmd.compute import main  # Import only after the choice of threads.
 
     sys.exit(main())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead letters: unprocessable messages, of which the embedded bus keeps a bounded list per user."""
+"""Dead letters: unprocessable messages, kept by the embedded bus in a bounded list per user."""
 
 import json
 import threading

@@ -11,7 +11,7 @@ from rpcapi.resources.numa import cpu_sets, pinning
 from rpcapi.resources.numa.pinning import ThreadPolicy
 
 CELL_TRAIT = "HW_NUMA_ROOT"
-THREADS_TRAIT = "HW_CPU_HYPERTHREADING"  # of a cell or node with several threads per core
+THREADS_TRAIT = "HW_CPU_HYPERTHREADING"  # Trait of a cell or node with several threads per core.
 PAGES = "CUSTOM_MEMORY_PAGES_"  # prefix of huge pages' resource classes, with amounts in MiB
 
 

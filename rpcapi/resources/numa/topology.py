@@ -32,7 +32,7 @@ class GuestTopology:
     cells: tuple[GuestCell, ...] = ()
     cpu_policy: str = "shared"
     thread_policy: ThreadPolicy = ThreadPolicy.PREFER
-    devices: Mapping[str, DevicePolicy] = field(default_factory=dict)  # by request group of the device
+    devices: Mapping[str, DevicePolicy] = field(default_factory=dict)  # {request group: policy}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "GuestTopology":

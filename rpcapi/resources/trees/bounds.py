@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rpcapi.resources.trees.requirements import GroupRequirement
 
-FreeAmounts = Sequence[Mapping[str, int]]  # by provider
+FreeAmounts = Sequence[Mapping[str, int]]  # One mapping per provider.
 
 
 def count_servable(requirement: GroupRequirement, free: Mapping[str, int], most: int) -> int:

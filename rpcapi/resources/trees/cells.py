@@ -103,7 +103,7 @@ class CellRules:
                     return False
                 missing += count
                 gains = [sum(pair) for pair in zip(gains, own_gains, strict=True)]
-        # One cell may add several kinds of devices, but not those of several cells.
+        # One cell may add several kinds of devices, but no devices of other cells.
         return sum(sorted(gains, reverse=True)[:more]) >= missing
 
     def reach(self, cells: Iterable[int]) -> dict[int, int]:

@@ -10,7 +10,7 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 
 Allocations = Mapping[str, Mapping[str, int]]  # provider -> resource class -> amount
 
-SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # of a provider that serves all trees in its aggregates
+SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # Trait of a provider that serves all trees in its aggregates.
 
 
 class ProviderInventory(NamedTuple):
@@ -62,7 +62,7 @@ class ProviderTree:
 class TreeRequest:
     """Request groups of one consumer and their relations.
 
-    In each list of suffixes in ``same_subtree``, one group's provider must be above, or equal to, those of the others.
+    For each list of suffixes in ``same_subtree``, the providers are in the subtree of one of them.
     """
 
     groups: Sequence[RequestGroup]

@@ -15,7 +15,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
-MAX_CANDIDATES = 16  # per instance; the claim script accepts no more
+MAX_CANDIDATES = 16  # Limit per instance, also of the claim script.
 MAX_CANDIDATES_LARGE = 8  # per instance of a large request, which uses many hosts anyway
 LARGE_REQUEST = 16  # requests with more instances are large
 
@@ -69,7 +69,7 @@ class Driver(abc.ABC):
     """
 
     reads: Reads = MappingProxyType({"compute": frozenset({"availability_zone", "traits"})})
-    filters: Sequence[Filter] = ()  # in order of application
+    filters: Sequence[Filter] = ()  # Applied in this order.
     weighers: Sequence[Weigher] = ()
 
     @abc.abstractmethod

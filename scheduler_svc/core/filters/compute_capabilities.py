@@ -47,7 +47,7 @@ def _matches_capability(view: View, path: Sequence[str], requirement: str) -> Co
         return view.facts.where(_fact_predicate(keys, requirement), (NAME, *keys, requirement))
     if kind is TermType.NUMBER and path[0] == "metrics":
         return matches_column(attributes.number(view, ("metrics", ":".join(path[1:]))), requirement)
-    if len(path) > 1:  # only facts have nested keys
+    if len(path) > 1:  # Only facts have nested keys.
         return np.zeros(view.size, np.bool_)
     if kind is TermType.NUMBER:
         return matches_column(attributes.number(view, path), requirement)

@@ -9,7 +9,7 @@ class FilterOptions:
     metrics: tuple[str, ...] = ()  # metrics that hosts must report
     max_io_ops_per_host: int = 8
     max_instances_per_host: int = 50
-    default_architecture: str = ""  # for images without an architecture; empty: not checked
+    default_architecture: str = ""  # Architecture of images that name none; "" skips the check.
     isolated_images: frozenset[str] = frozenset()
     isolated_hosts: tuple[str, ...] = ()
     restrict_isolated_hosts: bool = True

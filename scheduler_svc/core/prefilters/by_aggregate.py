@@ -48,7 +48,7 @@ def build_zones(options: PrefilterOptions) -> Prefilter:
         zone = request.availability_zone
         if zone is None:
             return request
-        zones = aggregates.metadata_values(ZONE)  # by aggregate
+        zones = aggregates.metadata_values(ZONE)  # {aggregate: zone}
         names = aggregates.get_or_compute(
             (ZONES, zone), lambda: tuple(sorted(name for name, value in zones.items() if value == zone))
         )

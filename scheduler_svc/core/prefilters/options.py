@@ -13,7 +13,7 @@ class PrefilterOptions:
     image_types: bool = False
     isolated_aggregates: bool = False
     image_metadata: bool = False
-    accelerators: bool = False  # for flavors with a device profile: only some hosts attach accelerators
+    accelerators: bool = False  # Flavors with a device profile need hosts that attach accelerators.
     default_zone: str | None = None  # zone of hosts in no aggregate with a zone; None if hosts report their zones
 
 

@@ -11,7 +11,7 @@ from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
 from scheduler_svc.core.table.traits import TraitColumns
 
 NAMESPACE = "aggregate"
-READS: Reads = {NAMESPACE: frozenset({"hosts", "metadata"})}  # for filters and weighers that use metadata
+READS: Reads = {NAMESPACE: frozenset({"hosts", "metadata"})}  # Fields for filters and weighers that use metadata.
 ZONE = "availability_zone"  # metadata key of an availability zone
 MAX_CACHED_ANSWERS = 1024  # size of the cache of get_or_compute
 

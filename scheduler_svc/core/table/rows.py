@@ -140,7 +140,7 @@ class HostRows(ProviderRows):
                     self._apply_state(namespace, row)
 
     def _replace_partition(self, part: PartitionRows, source: "HostRows") -> None:
-        """Replace a partition's rows by those of ``source``, a table of only this partition, which is consumed."""
+        """Replace a partition's rows by the rows of ``source``, a table of only this partition, which is consumed."""
         (source_part,) = source.partitions
         self._free_rows(part, [name for name in part.rows if name not in source_part.rows])
         numbers = [self._allocate_row(part, name) for name in source.names]

@@ -29,7 +29,7 @@ class TraitColumns:
     def __init__(self, size: int) -> None:
         self._size = size
         self._bits: dict[str, int] = {}
-        self.words: list[npt.NDArray[np.uint64]] = []  # one column per 64 traits
+        self.words: list[npt.NDArray[np.uint64]] = []  # Columns of 64 traits.
 
     @property
     def names(self) -> tuple[str, ...]:

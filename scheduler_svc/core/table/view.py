@@ -228,11 +228,11 @@ class View:
         return np.where(is_unknown, np.nan, (counts.claims - counts.foreign_claims - counts.built)[:size])
 
     def state_is(self, namespace: str, key: str, text: str) -> Column:
-        """Return a mask of the hosts whose key equals ``text``. Keys and errors are those of ``state``."""
+        """Return a mask of the hosts whose key equals ``text``. Keys and errors as in ``state``."""
         return self._table.states.equals(namespace, key, text)[: self.size]
 
     def state_contains(self, namespace: str, key: str, text: str) -> Column:
-        """Return a mask of the hosts whose key is a list with ``text``. Keys and errors are those of ``state``."""
+        """Return a mask of the hosts whose key is a list with ``text``. Keys and errors as in ``state``."""
         return self._table.states.contains(namespace, key, text, self.size)
 
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:

@@ -75,7 +75,7 @@ class _AssignmentPlan:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether a host may fit that has no allocation yet."""
+        """Whether a host without an allocation may fit."""
         return self._finder.is_exhausted or bool(self.undecided_rows())
 
     def undecided_rows(self) -> set[int]:

@@ -21,7 +21,7 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     if not total_resources(request).keys() >= {VCPU, MEMORY_MB}:
         return None
     imbalance, change = _imbalances(view, request)
-    left = np.subtract(imbalance, change, out=change)  # in place, because allocation costs as much as the arithmetic
+    left = np.subtract(imbalance, change, out=change)  # In place: an allocation costs as much as the arithmetic.
     decrease = np.abs(imbalance, out=imbalance)
     decrease -= np.abs(left, out=left)
     return decrease

@@ -18,7 +18,7 @@ from scheduler_svc.core.tree_request import total_resources
 from scheduler_svc.core.weighers.weigher import Weigher
 
 CLASSES = (VCPU, MEMORY_MB)
-COST = 6.0  # of a host with one class used up and the other unused, in free shares
+COST = 6.0  # Cost, in free shares, of a host with one class used up and the other unused.
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn:
@@ -48,7 +48,7 @@ def _value(view: View, request: SchedulingRequest, instances: int, rows: Rows | 
         return sum(free_shares, np.zeros(view.size)[rows])
     cpu, memory = free_shares
     cost = cpu - memory
-    left = np.add(cpu, memory, out=cpu)  # in place, because allocation costs as much as the arithmetic
+    left = np.add(cpu, memory, out=cpu)  # In place: an allocation costs as much as the arithmetic.
     cost *= np.subtract(2.0, left, out=memory)  # u² - v² = (u - v)(u + v), where u = 1 - cpu and v = 1 - memory
     np.abs(cost, out=cost)
     lacking = view.aggregates.get_or_compute("without CPU or memory", lambda: _find_lacking(view))

@@ -108,7 +108,7 @@ class _Copy(Generic[R]):
                 self._remove(row.id)
 
     def _stored(self, connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
-        """Yield the statement's rows, after decoding and storing those that are new or changed."""
+        """Yield the statement's rows, after decoding and storing new and changed rows."""
         for row in connection.execute(statement, execution_options={"yield_per": BATCH}):
             times = [time for time in (row.updated_at, row.created_at, row.deleted_at) if time is not None]
             self._changed = max([*times, *([] if self._changed is None else [self._changed])], default=None)

@@ -83,7 +83,7 @@ class HostChooser:
         except errors.UnknownHost:
             raise exceptions.no_such_host(request.destination.host, request.destination.node) from None
         except errors.NoValidHost as error:
-            # Hosts with a transient reason meet all other conditions, those of Placement too.
+            # Hosts with a transient reason meet all other conditions, including Placement's.
             if not error.reasons or request.is_rebuild or transient.may_pass(error):
                 raise
             if self._has_candidates(ctxt, request):
@@ -111,7 +111,7 @@ class HostChooser:
     def _select(
         self, ctxt: RequestContext, request: NovaRequest, uuids: Sequence[str] | None, alternates: int
     ) -> list[Choice]:
-        if request.is_rebuild or not uuids:  # like Nova, claim nothing
+        if request.is_rebuild or not uuids:  # Nova claims nothing either.
             scheduling_request = self._scheduling_request(ctxt, request, request.spec)
             count = len(uuids) if uuids else request.count
             candidates = self._ranker.rank(ctxt, scheduling_request, count, rewrites=not request.is_rebuild)
@@ -192,7 +192,7 @@ class HostChooser:
             return [_choice(view, reader, pick, selected, alternates) for pick in picks]
 
     def to_objects(self, choices: Sequence[Choice]) -> list[list[Mapping[str, Any]]]:
-        """Return one list per instance: its Selection, then those of its alternates."""
+        """Return one list per instance: its Selection, then one Selection per alternate."""
         zone = self._options.default_zone
         return [
             [

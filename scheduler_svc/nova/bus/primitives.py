@@ -15,7 +15,7 @@ from rpcapi.validation.text import abbreviate
 PREFIX = "nova_object"
 DATA = f"{PREFIX}.data"
 NAMESPACE = "nova"
-MAX_ELEMENTS = 10_000  # of a list or a mapping
+MAX_ELEMENTS = 10_000  # Limit of a list or a mapping.
 
 T = TypeVar("T")
 

@@ -32,7 +32,7 @@ class NovaRequest:
     user: str  # '' if the spec has no user
     count: int
     destination: Destination
-    fallback: objects.RequestSpec | None = None  # for dedicated CPUs: spec with VCPU instead of PCPU; otherwise None
+    fallback: objects.RequestSpec | None = None  # Spec with VCPU instead of dedicated CPUs (PCPU), if any.
     is_rebuild: bool = False  # the host stays, and only filters that depend on the image apply
     skips_filters: bool = False  # the host is forced, and only Placement's checks apply
     members: tuple[str, ...] = ()  # consumers in the server group

@@ -32,7 +32,7 @@ class ShadowComparison:
     nova_host: str  # '' if Nova refused
     gantt_host: str  # '' if gantt refused
     why: str = ""
-    rank: int = 0  # of Nova's host by gantt's scores; 0 if gantt rejected the host or there is none
+    rank: int = 0  # Rank of Nova's host by gantt's scores; 0 for no host, or a host that gantt rejected.
     count: int = 0  # hosts that pass gantt's filters
 
 

@@ -57,7 +57,7 @@ def _with_roots(model: PlacementModel, trees: TreeRequest) -> TreeRequest | None
 SUBTREES_SINCE = 36
 _KEY = re.compile(rf"(resources|required|member_of|in_tree)({schemas.SUFFIX})?")
 
-Groups = Mapping[str, RequestGroup]  # by suffix
+Groups = Mapping[str, RequestGroup]  # {suffix: group}
 
 
 def read_query(request: Request) -> CandidateRequest:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outermost layer of the application: treats all responses alike, also those of middleware."""
+"""Outermost layer of the application: treats all responses alike, including the middleware's."""
 
 import functools
 import re

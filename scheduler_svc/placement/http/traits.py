@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers of traits: standard ones, custom ones of the deployment, and those of a resource provider."""
+"""Handlers of traits: the standard traits, the deployment's custom traits, and a resource provider's traits."""
 
 from collections.abc import Callable
 

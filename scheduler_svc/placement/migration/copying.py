@@ -155,7 +155,7 @@ def _first_provider(record: ConsumerImport) -> str:
     return next(iter(record.allocations), "")
 
 
-TEMPORARY = "renamed-"  # of provider names during an exchange
+TEMPORARY = "renamed-"  # Prefix of provider names during an exchange.
 
 
 def temporary_records(source: PlacementDump, target: PlacementDump) -> list[ImportProvider]:

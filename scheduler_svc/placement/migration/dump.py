@@ -67,7 +67,7 @@ class PlacementDump:
         depths: dict[str, int] = {}
         levels: list[list[ImportProvider]] = []
         for uuid in self.providers:
-            path: dict[str, None] = {}  # from the provider to its highest new ancestor
+            path: dict[str, None] = {}  # Ordered set: the provider, then its new ancestors, nearest first.
             above: str | None = uuid
             while above is not None and above in self.providers and above not in depths and above not in path:
                 path[above] = None

@@ -31,7 +31,7 @@ def open_source(source: str, progress: Progress) -> DatabaseReader | HttpReader:
 
 
 def database_url(source: str) -> str:
-    """Return the database URL: ``source``, or the one in the file ``source``. Raises PlacementUnavailable."""
+    """Return the database URL: ``source``, or the URL in the file ``source``. Raises PlacementUnavailable."""
     if "://" in source:
         return source
     if not Path(source).is_file():

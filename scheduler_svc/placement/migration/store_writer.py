@@ -17,7 +17,7 @@ from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import DeleteProvider, ImportProvider, Refusal, RefusalKind
 from scheduler_svc.store.providers.checks import MAX_IMPORTS
 
-MARK = {"imported": True}  # in the document of a name that an import created
+MARK = {"imported": True}  # Mark in the document of a name that an import created.
 RETIREMENTS = 5  # attempts to delete a name while providers change
 REASONS: Mapping[RefusalKind, str] = {
     RefusalKind.NAME: "its name belongs to {provider}",
@@ -47,7 +47,7 @@ class StoreWriter(Writer):
         self._overwrite = overwrite
         self._is_dry_run = dry_run
         self._taken_names = taken_names
-        self.threads = 1 if dry_run else 2  # one thread prepares a batch while the store writes the other's
+        self.threads = 1 if dry_run else 2  # One thread prepares a batch while the store writes the other's.
 
     def put_name(self, kind: CustomNameKind, name: str, changed_ms: int) -> None:
         if not self._is_dry_run:

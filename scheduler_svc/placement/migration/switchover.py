@@ -38,7 +38,7 @@ class Switchover:
         return self.follow(once, 0)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
-        """Copy at intervals until ``stopping``, then once more; ``until_equal``: or until a pass writes nothing."""
+        """Copy at intervals until ``stopping``, then a last time; ``until_equal`` stops after a pass without writes."""
         # Here and below: garbage collections would repeatedly scan millions of records, which form no cycles.
         with collection_suspended():
             target, number = self._read_unchanged_target(), 0

@@ -11,7 +11,8 @@ from scheduler_svc.store.interface import Store
 
 NAMESPACE = "placement"
 NEVER = 0
-_ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # its generation is that of any new provider
+# Provider that never exists; its generation equals any new provider's.
+_ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")
 
 
 def record_first(store: Store, partition: str, epoch: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of traits and resource classes: standard ones, and custom ones that clients created or providers have."""
+"""Names of traits and resource classes: standard names, and custom names that clients created or providers have."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping

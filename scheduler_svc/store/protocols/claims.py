@@ -32,7 +32,7 @@ class ClaimQueries(VerbRunner, Protocol):
     ) -> tuple[list[Claim], str | None]:
         """Return a page of live claims, sorted by node and consumer, and the next marker.
 
-        ``host`` selects the claims of a service host or node; ``consumer`` those of an instance or migration.
+        ``host`` is a service host or node, ``consumer`` an instance or migration; each selects its claims.
         """
         for name in (host, consumer):
             if name is not None:

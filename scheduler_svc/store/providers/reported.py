@@ -16,7 +16,7 @@ class ApiProviders:
     """API-owned providers that one report of a service host affects.
 
     Attributes:
-        name_conflicts: New nodes of the report whose name is already that of an API-owned provider.
+        name_conflicts: New nodes of the report with the name of an API-owned provider.
         below: {id: document} of API-owned providers below the host's nodes; only for full reports.
         dropped: {id: document} of the host's nodes that the report no longer has; only for full reports.
     """

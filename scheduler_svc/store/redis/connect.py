@@ -55,7 +55,7 @@ class RedisConnection:
         self._repeats = repeats
         self._replicas, self._wait_seconds = options["replicas"], options["wait_seconds"]
         self._limits = {"log_length": options["log_length"], "max_step_ms": options["max_step_ms"]}
-        self.beats_decide = int(options["liveness"] == "beats")  # whether heartbeats revive services
+        self.beats_decide = int(options["liveness"] == "beats")  # Heartbeats revive services.
         self.identity = RedisIdentity(partition, options["durability"], options["log_length"])
         self._client = self._open(url, self._wait_seconds or ANSWER_SECONDS)
         # Blocking reads use connections of their own, with a timeout short enough to notice a hanging server.

@@ -54,7 +54,7 @@ class RedisStore(Store):
 
     def counts(self) -> Mapping[str, int]:
         live, prepared = self._connection.read(("HLEN", "claims"), ("ZCARD", "deadlines"))
-        return {"prepared": prepared, "confirmed": live - prepared}  # only prepared claims have deadlines
+        return {"prepared": prepared, "confirmed": live - prepared}  # Only prepared claims have deadlines.
 
     def clock_lead(self) -> int:
         return clock.lead(*self._connection.read(("HMGET", "meta", *clock.FIELDS))[0])

@@ -15,7 +15,7 @@ from rpcapi import errors
 from scheduler_svc.store.sql.dialect import SqlDialect
 
 VERSION_TABLE = "gantt_schema"
-_LOCK = Lock()  # one thread at a time, because alembic's context is global to the process
+_LOCK = Lock()  # alembic's context is global to the process.
 
 
 def ensure(dialect: SqlDialect, connection: Connection) -> None:

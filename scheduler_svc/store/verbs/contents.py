@@ -35,7 +35,7 @@ class PartitionStorage(abc.ABC):
     their values. A mapping reads only the key that is accessed; all other queries are methods.
     """
 
-    by_group: bool  # whether a coordination group decides liveness, instead of heartbeats
+    by_group: bool  # A coordination group decides liveness, instead of heartbeats.
     epoch: int
     position: int
     # Partition time in ms, and the server's clock at that time; None before the first verb.

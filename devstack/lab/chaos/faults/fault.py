@@ -14,7 +14,7 @@ STORE, RECORDS, BUS = "store", "records", "bus"
 PAUSE = (0.05, 0.8)
 
 Steps = Iterator[str]  # yields a short description when the fault is injected
-Target = tuple[frozenset[str], tuple[Any, ...]]  # names of what breaks, further arguments of the steps
+Target = tuple[frozenset[str], tuple[Any, ...]]  # names of the broken things, further arguments of the steps
 DrawTarget = Callable[[ChaosCluster, random.Random], Target]
 
 

@@ -165,7 +165,7 @@ def _replaced(group: SentinelGroup, old: RedisServer) -> bool:
 def restart_primary(group: SentinelGroup) -> RedisServer:
     primary = group.primary()
     primary.kill()
-    primary.replica_of = None  # it may have been started as a replica
+    primary.replica_of = None  # The primary may have started as a replica.
     primary.start()
     return primary
 

@@ -43,7 +43,7 @@ class BatchProblem:
     problem: PlacementProblem
     names: Sequence[str]
     picks: Sequence[HostPick]
-    refused_rankings: Mapping[int, Ranking] = field(default_factory=dict)  # by call, if no host passes
+    refused_rankings: Mapping[int, Ranking] = field(default_factory=dict)  # {call without a passing host: ranking}
     scattered_calls: int = 0  # number of calls to decide alone
 
 

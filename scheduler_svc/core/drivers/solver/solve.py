@@ -19,7 +19,7 @@ class SolveResult:
     seconds: float
     # Limit that ended the search; with WORK, the same problem always has the same solution.
     stop_reason: StopReason | None
-    is_greedy: bool  # whether the limit was reached before the search improved the greedy placement
+    is_greedy: bool  # The search reached its limit before it improved the greedy placement.
 
 
 def solve(problem: PlacementProblem, *, packs: bool, budget: Budget, seed: int) -> SolveResult:

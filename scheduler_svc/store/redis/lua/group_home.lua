@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the home of a server group; chooses a new home if there is none, or it is expired or replaceable. See
+-- Returns the home of a server group; chooses a new home if the home is missing, expired or replaceable. See
 -- verbs/pinning.py.
 -- ARGV: log length, group, partition to choose, lifetime in ms, replaceable generation or ''
 -- Returns: partition, generation
