@@ -222,7 +222,7 @@ class UnknownMethod(InvalidRequest):
 class NotFound(GanttError):
     """Raised when the requested record is unknown."""
 
-    template = "{what} is not known"
+    template = "{what} was not found"
     what: str = ""
 
 
@@ -311,7 +311,7 @@ class VersionConflict(Conflict):
 class GroupContradicted(Conflict):
     """Raised when a request contradicts the policy or limit of its server group."""
 
-    template = "Server group {group} has {what} {recorded}, not {requested}: leave it out, or name another group"
+    template = "Server group {group} has {what} {recorded}, not {requested}: omit {what}, or use another group"
     group: str
     what: str
     recorded: str | int
@@ -329,7 +329,7 @@ class GroupInUse(Conflict):
 class HostInUse(Conflict):
     """Raised when a host to be removed has live claims."""
 
-    template = "Host {host!r} holds {claims} live claims in partition {partition!r}: delete its instances first"
+    template = "Host {host!r} holds {claims} live claims in partition {partition!r}: move or delete its instances first"
     host: str
     claims: int
     partition: str
@@ -360,7 +360,7 @@ class HostIdentityConflict(Conflict):
 class ZoneConflict(Conflict):
     """Raised when a change of an aggregate would take a zone from servers, or give a host a second zone."""
 
-    template = "The change of zones must be forced: {why}"
+    template = "Refused unless forced: {why}"
     why: str
 
 
@@ -399,8 +399,8 @@ class ClaimClosed(ClaimError):
     """Raised when a claim is undecided because a host may run a lost claim, or reports an unverified one."""
 
     template = (
-        "The claim of {consumer} (attempt {attempt}) is undecided until the hosts that may run it audit, or its "
-        "unverified claims end ('gantt audit' lists them); retry later"
+        "The claim of {consumer} (attempt {attempt}) is undecided: hosts that may run it have not audited, or it has "
+        "unverified claims ('gantt audit' lists them); retry later"
     )
 
 

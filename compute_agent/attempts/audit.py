@@ -97,13 +97,13 @@ class HostAuditor:
                 ended.append(attempt.to_ended(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, now_ms))
             elif answer == Answer.UNVERIFIED:
                 LOG.warning(
-                    "Claim of running instance %s (attempt %d) is unknown to the store; it is unverified until the "
+                    "The store does not know the claim of running instance %s (attempt %d); it is unverified until the "
                     "conductor's record names it",
                     *attempt.ref,
                 )
             elif answer == Answer.UNKNOWN and attempt.stage is not Stage.INTENT:
                 LOG.error(
-                    "Claim of running instance %s (attempt %d) is not accepted by the store",
+                    "The store does not accept the claim of running instance %s (attempt %d)",
                     *attempt.ref,
                 )
         self._guest_manager.end_attempts(ended)

@@ -91,8 +91,8 @@ OPTS = [
     cfg.ListOpt(
         "counted_image_properties",
         default=[],
-        help="Image properties, such as os_distro, by whose values a node counts its guests for the scheduler's "
-        "ImagePropertiesWeigher: those of its image_props_weight_setting.",
+        help="Image properties, such as os_distro. A node counts its guests by their values, for the scheduler's "
+        "ImagePropertiesWeigher: list the properties of image_props_weight_setting.",
     ),
     cfg.ListOpt("traits", default=[], help="Traits of a node of this shape, such as HW_CPU_X86_AVX2."),
     cfg.StrOpt("availability_zone", help="Availability zone of nodes of this shape. Unset: their host's zone."),

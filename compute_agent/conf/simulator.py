@@ -68,7 +68,7 @@ OPTS = [
         max=1.0,
         mutable=True,
         help="Maximum memory that the host itself uses, as a share of the node's memory. It never exceeds the memory "
-        "free of guests.",
+        "that guests leave free.",
     ),
     cfg.FloatOpt(
         "silence_rate",

@@ -213,7 +213,7 @@ def _read(path: Path) -> Guest:
         guest = Guest(**document)
         is_typed = all(type(getattr(guest, entry.name)) is entry.type for entry in fields(Guest))
         if _file_name(guest.ref) != path.stem or not is_typed:
-            raise ValueError("it describes another guest than its name says")
+            raise ValueError("it describes a guest other than the one in its file name")
     except (ValueError, TypeError) as error:
         raise ValueError(f"the guest file {path} is damaged: {error}") from error
     return guest

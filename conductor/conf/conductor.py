@@ -59,7 +59,7 @@ OPTS = [
         min=-1,
         max=10 * 365 * 86_400,
         mutable=True,
-        help="Seconds that a shelved server keeps its host and claim, as Nova's option: 0 offloads it once it is "
+        help="Seconds that a shelved server keeps its host and claim, like Nova's option: 0 offloads it once it is "
         "stopped, -1 only by request. Servers shelved under -1 are not offloaded by a later change.",
     ),
     cfg.IntOpt(
@@ -85,7 +85,7 @@ OPTS = [
         min=0.0,
         max=10 * 365 * 86_400,
         mutable=True,
-        help="Seconds after which a server in VERIFY_RESIZE is confirmed, as Nova's option: its source is removed, "
+        help="Seconds after which a server in VERIFY_RESIZE is confirmed, like Nova's option: its source is removed, "
         "and a revert is no longer possible. 0: only by request; servers that finished their move under 0 are not "
         "confirmed by a later change.",
     ),
@@ -132,10 +132,10 @@ OPTS = [
         default=10_000,
         min=1,
         max=100_000_000,
-        help="Maximum instances of all conductors being scheduled or built. Further requests wait in the store, "
-        "except for projects below their equal share. Use about as many as the hosts can begin within a third of "
-        "[scheduler] claim_ttl: instances that wait longer at their hosts lose their claims. The same for all "
-        "conductors.",
+        help="Maximum instances that all conductors together schedule or build at a time. Further requests wait in "
+        "the store, except for projects below their equal share. Use about as many as the hosts can begin within a "
+        "third of [scheduler] claim_ttl: instances that wait longer at their hosts lose their claims. Use the same "
+        "value for all conductors.",
     ),
     cfg.IntOpt(
         "max_backlog",

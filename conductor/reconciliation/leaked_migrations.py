@@ -60,7 +60,7 @@ def end(
         consumers=[claim["consumer"] for claim in sources], attempts=[claim["attempt"] for claim in sources]
     )
     conductor.clients.compute.terminate_instances(ctxt, host, source_refs)
-    LOG.info("Requested host %s to end the claims of %d leaked migrations", host, len(sources))
+    LOG.info("Asked host %s to end the claims of %d leaked migrations", host, len(sources))
 
 
 def _check_ended(store: ConductorStore, sources: Sequence[Mapping[str, Any]]) -> None:

@@ -31,7 +31,7 @@ def release(conductor: Conductor, ctxt: RequestContext, host: str, refs: objects
     # Check again: the agent may have got a build in between.
     _check_idle(conductor.store, refs)
     conductor.clients.compute.terminate_instances(ctxt, host, refs)
-    LOG.info("Requested host %s to release %d claims without guests", host, len(refs.consumers))
+    LOG.info("Asked host %s to release %d claims without guests", host, len(refs.consumers))
 
 
 def _check_idle(store: ConductorStore, refs: objects.ClaimRefs) -> None:

@@ -29,8 +29,8 @@ def moving_groups(
     groups: dict[str, list[str]] = {}
     for group_id, instances in members.items():
         if len(instances) > MAX_MEMBERS:
-            why = f"at most {MAX_MEMBERS} members of an affinity group can move together, got {len(instances)}"
-            raise errors.InvalidRequest(why=f"{why} of {group_id}")
+            why = f"at most {MAX_MEMBERS} members of affinity group {group_id} can move together, got {len(instances)}"
+            raise errors.InvalidRequest(why=why)
         if len(instances) > 1:
             together = [migrations[instance] for instance in instances]
             groups |= dict.fromkeys(instances, together)

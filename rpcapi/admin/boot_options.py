@@ -51,10 +51,13 @@ GROUPS = {
         Argument(
             "--group-policy",
             metavar="POLICY",
-            help="Policy that the group must have; the request is refused if it has another.",
+            help="Policy of the group; the request is refused if the group has another one.",
         ),
         Argument(
-            "--group-max-per-host", type=int, metavar="N", help="Maximum servers on one node that the group must have."
+            "--group-max-per-host",
+            type=int,
+            metavar="N",
+            help="Maximum servers of the group on one node; refused if the group has another one.",
         ),
         Argument("--driver", metavar="NAME", help="Scheduler driver, if [scheduler] lets requests choose."),
     ),

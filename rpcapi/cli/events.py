@@ -23,7 +23,7 @@ LogPosition = tuple[int, int]
 def _position(text: str) -> tuple[str, LogPosition]:
     match = POSITION.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not PARTITION:EPOCH:POSITION, as default:3:1204")
+        raise argparse.ArgumentTypeError(f"{text!r} is not PARTITION:EPOCH:POSITION, such as default:3:1204")
     return match["partition"], (int(match["epoch"]), int(match["position"]))
 
 

@@ -69,7 +69,7 @@ def _hosts(migration: Any) -> set[str]:
 class ShowMigration(ShowOne):
     """Show a migration and its ended attempts at destinations."""
 
-    ARGUMENTS = (Argument("migration", type=canonical_uuid, metavar="UUID", help="The migration."),)
+    ARGUMENTS = (Argument("migration", type=canonical_uuid, metavar="UUID", help="Uuid of the migration."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         (migration,) = self.session.call(self.session.conductor.get_migrations, [parsed_args.migration]).migrations

@@ -69,7 +69,7 @@ class ListServers(Lister):
     """List servers, oldest first."""
 
     ARGUMENTS = (
-        Argument("--host", help="Only servers whose current or last host or node is this."),
+        Argument("--host", help="Only servers with this current or last host or node."),
         Argument("--status", type=str.upper, choices=[*map(str, InstanceStatus)], help="Only servers in this status."),
         Argument("--request", metavar="REQUEST_ID", help="Only servers of this request."),
         Argument("--limit", type=parse_number(int, 1), metavar="N", help="At most N servers."),

@@ -37,7 +37,7 @@ class _HeaderReader(cheroot.server.HeaderReader):
     def _transform_key(self, key_name: bytes) -> bytes:
         """Refuse whitespace between name and colon (RFC 9112, 5.1), which proxies may interpret differently."""
         if key_name != key_name.strip():
-            raise ValueError("A header's name is followed by a blank.")
+            raise ValueError("A header has whitespace between name and colon.")
         name: bytes = super()._transform_key(key_name)  # type: ignore[misc]  # not in cheroot's stubs
         return name
 

@@ -205,5 +205,5 @@ def run(conf: cfg.ConfigOpts, role: WorkerRole, channel_fd: int, once_flag: Proc
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, channel_fd)
     status = Worker(conf, role, channel, once_flag).run()
     # A bad configuration has already been logged in one line.
-    LOG.log(log.DEBUG if status == process.EX_CONFIG else log.INFO, "%s ends with status %d", role.name, status)
+    LOG.log(log.DEBUG if status == process.EX_CONFIG else log.INFO, "%s exits with status %d", role.name, status)
     return status

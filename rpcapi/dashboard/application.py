@@ -124,7 +124,7 @@ class Dashboard:
             methods.add(route.method)
             if request.method == route.method or (request.method == "HEAD" and route.method == "GET"):
                 if route.method == "POST" and not login.has_csrf_token(request):
-                    return self._error(login, 403, "This form is of another session. Open the page again.")
+                    return self._error(login, 403, "This form belongs to another session. Reload the page.")
                 page_request = PageRequest(request, login, self._session.for_request(login.person.user_id))
                 answer = route.handler(page_request, **match.groupdict())
                 return self._render(login, answer) if isinstance(answer, Page) else answer
@@ -144,7 +144,7 @@ class Dashboard:
         try:
             person = self._sign_in.check(form)
         except SignInRefused as refusal:
-            LOG.warning("A sign-in of %r from %s was refused", form.get("username", ""), request.remote_addr)
+            LOG.warning("Refused a sign-in of %r from %s", form.get("username", ""), request.remote_addr)
             return self._sign_in_page(target, 401, str(refusal))
         except errors.Unavailable as error:
             return self._sign_in_page(target, 503, error.sentence)
@@ -155,7 +155,7 @@ class Dashboard:
 
     def _serve_sign_out(self, request: Request, login: LoginSession) -> Response:
         if not login.has_csrf_token(request):
-            return self._error(login, 403, "This form is of another session. Open the page again.")
+            return self._error(login, 403, "This form belongs to another session. Reload the page.")
         response = _redirect(SIGN_IN)
         self._logins.end(response, request, login)
         return response

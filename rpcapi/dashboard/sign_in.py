@@ -72,7 +72,7 @@ class KeystoneSignIn:
 
     def check(self, form: Mapping[str, str]) -> Person:
         if not self._waiting.acquire(blocking=False):
-            raise errors.Unavailable(what="Keystone", why="others are signing in; try again")
+            raise errors.Unavailable(what="Keystone", why="too many sign-ins are in progress; try again")
         try:
             return self._check(form)
         finally:

@@ -137,7 +137,7 @@ class StrictServer(RPCServer):
         try:
             message.acknowledge()
         except Exception as error:
-            LOG.warning("Message %s does not run here: %s", message.msg_id, error)
+            LOG.warning("Not processing message %s: %s", message.msg_id, error)
             return
         with trace_receive(self.conf, message):
             self._answer(message)

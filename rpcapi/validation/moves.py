@@ -27,7 +27,7 @@ def read_move(document: Mapping[str, Any] | None) -> MoveEnd:
     is_number = isinstance(attempt, int) and not isinstance(attempt, bool) and 1 <= attempt <= MAX_AMOUNT
     if not (is_number if role == ClaimRole.DESTINATION else attempt is None):
         raise errors.InvalidRequest(
-            why=f"a move names its source's attempt at the destination only, got {str(document)[:160]}"
+            why=f"a destination must name the attempt at its source, a source must not; got {str(document)[:160]}"
         )
     return MoveEnd(ClaimRole(role), document["migration"], attempt)
 

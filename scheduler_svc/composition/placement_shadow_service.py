@@ -57,7 +57,7 @@ class PlacementShadowService:
         """Answer accepted requests, give gantt graceful_shutdown_timeout to take them all, then stop all threads."""
         self._server.wait()
         if not self._mirror.drain(self._drain_s):
-            LOG.warning("gantt did not take all requests within %s s", self._drain_s)
+            LOG.warning("Dropped waiting requests: gantt did not answer all of them within %s s", self._drain_s)
         for part in (self._mirror, self._report):
             part.stop()
             part.wait()

@@ -14,8 +14,8 @@ OPTS: list[cfg.Opt] = [
         "limit_tenants_to_placement_aggregate",
         default=False,
         mutable=True,
-        help="Whether a project is limited to aggregates whose metadata filter_tenant_id, or a key with that prefix, "
-        "has its id. Other projects may still use these hosts: see AggregateMultiTenancyIsolation.",
+        help="Whether a project is limited to aggregates with its id in metadata filter_tenant_id, or in a key with "
+        "that prefix. Other projects may still use these hosts: see AggregateMultiTenancyIsolation.",
     ),
     cfg.BoolOpt(
         "placement_aggregate_required_for_tenants",

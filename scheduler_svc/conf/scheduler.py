@@ -27,7 +27,8 @@ OPTS: list[cfg.Opt] = [
         sample_default="<number of processors>",
         min=1,
         max=256,
-        help="Worker processes, each with a replica of all hosts (1 kB per host). More than processors do not help.",
+        help="Worker processes, each with a replica of all hosts (1 kB per host). More workers than processors do not "
+        "help.",
     ),
     cfg.StrOpt(
         "driver",
@@ -81,7 +82,7 @@ OPTS: list[cfg.Opt] = [
         min=1.0,
         max=86400.0,
         help="Seconds within which the selected host must confirm a claim. A shorter time frees the resources of a "
-        "dead host sooner, but rejects instances with delayed messages.",
+        "dead host sooner, but fails builds whose messages are delayed.",
     ),
     cfg.FloatOpt(
         "catch_up_timeout",
@@ -108,8 +109,8 @@ OPTS: list[cfg.Opt] = [
         default=[],
         sample_default="<[scheduler] partitions>",
         item_type=types.String(regex=rpc.PARTITION),
-        help="Those of 'partitions' whose claims this daemon serves, on topics 'claims.<partition>', and cleans up. "
-        "Omit cells that have daemons of their own.",
+        help="Partitions whose claims this daemon serves, on topics 'claims.<partition>', and cleans up; a subset of "
+        "'partitions'. Omit cells that have daemons of their own.",
     ),
     cfg.FloatOpt(
         "report_interval",

@@ -151,7 +151,7 @@ OPTS: list[cfg.Opt] = [
         min=0.0,
         max=86400.0,
         mutable=True,
-        help="Seconds until a confirmed claim that its host does not report is released.",
+        help="Seconds after which a confirmed claim is released if its host does not report it.",
     ),
     cfg.StrOpt(
         "state_url",

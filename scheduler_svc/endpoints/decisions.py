@@ -29,7 +29,7 @@ class DecisionsEndpoint(SchedulerEndpoint):
                 caller=f"a client of project {ctxt.sender_project!r}",
                 service="scheduler",
                 method="explain",
-                why=f"request {request_id} is of another project",
+                why=f"request {request_id} belongs to another project",
             )
         return objects.Decision.of(request_id=request_id, partition=partition.name, document=document)
 

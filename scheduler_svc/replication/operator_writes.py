@@ -55,7 +55,7 @@ class OperatorWrites:
         for (namespace, name), write in self._last.items():
             if _repeat(store, namespace, name, write):
                 LOG.warning(
-                    "The store of partition %s forgot the last change of %s %s: it was repeated",
+                    "The store of partition %s forgot the last change of %s %s; repeated the change",
                     *(store.partition, namespace, name),
                 )
 
@@ -89,7 +89,7 @@ def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWri
         else:
             store.put_state(namespace, name, version, write.document)
     except errors.VersionConflict as error:
-        LOG.warning("%s %s was written again since a failover: %s", namespace, name, error)
+        LOG.warning("Not repeating the forgotten change of %s %s, which was changed since: %s", namespace, name, error)
         return False
     return True
 

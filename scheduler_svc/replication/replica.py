@@ -202,7 +202,7 @@ class Replica(BackgroundLoop):
     def _compact(self) -> None:
         part = self._table.partitions[self.number]
         if part.needs_compaction:
-            LOG.info("%d names of partition %s departed: loading a snapshot to free them", part.departures, part.name)
+            LOG.info("%d names left partition %s: loading a snapshot to free them", part.departures, part.name)
             self.load()
 
     def _apply(self, entries: Sequence[LogEntry]) -> int:

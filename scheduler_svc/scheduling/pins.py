@@ -47,7 +47,7 @@ class PartitionPins:
             except errors.Unavailable as error:
                 witness.presence.record_failure()
                 complete = False
-                LOG.info("Partition %s cannot be asked for the pin of %s: %s", witness.name, key, error)
+                LOG.info("Cannot ask partition %s for the pin of %s: %s", witness.name, key, error)
         if not answers or not (complete or self._is_authoritative(answers[0][0])):
             raise errors.StoreUnavailable(why=f"no authoritative partition for {key} is reachable")
         return self._settle(key, proposed, ttl_ms, answers)

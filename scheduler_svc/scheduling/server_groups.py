@@ -68,7 +68,7 @@ class ServerGroups:
             is_used = self._count_members(group.id) > 0
             recorded = {} if is_used else self._put_within_limit(group)
         if not recorded or _as_object(group.id, recorded).values_set() != group.values_set():
-            raise errors.Conflict(what=f"Creating server group {group.id}", why="that uuid is another group's")
+            raise errors.Conflict(what=f"Creating server group {group.id}", why="that uuid belongs to another group")
         return group
 
     def complete(self, spec: objects.RequestSpec, project: str, *, creates: bool) -> objects.RequestSpec:

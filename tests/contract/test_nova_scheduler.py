@@ -151,7 +151,7 @@ def test_policy_of_novas_group_is_recorded_and_not_changed(cloud):
     for changes, why in (
         ({"policy": "affinity"}, f"Server group {group['uuid']} has group_policy anti-affinity, not affinity"),
         ({"_rules": {"max_server_per_host": "9"}}, "has group_max_per_host 1, not 9"),
-        ({"project": "q"}, f"Server group {group['uuid']} is not known"),
+        ({"project": "q"}, f"Server group {group['uuid']} was not found"),
     ):
         with pytest.raises(exceptions.NoValidHost, match=why):
             select(**changes)

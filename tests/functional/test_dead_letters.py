@@ -116,7 +116,7 @@ def test_the_newest_letters_are_kept(open_transport: Callable[[str], Any], admin
         admin.basic_publish(amqp.Message(b"%d" % number, user_id=ADMIN), exchange=DEAD_LETTER_EXCHANGE)
     letters = bus.dead_letters(open_transport("operator")) or []
     assert {letter.text for letter in letters} == {str(number) for number in range(5, MAX_LETTERS + 5)}
-    assert {letter.reason for letter in letters} == {"it is no dead letter"}
+    assert {letter.reason for letter in letters} == {"it is not a dead letter"}
     assert {letter.queue for letter in letters} == {f"{DEAD_LETTER_QUEUE}, by {ADMIN}"}
 
 

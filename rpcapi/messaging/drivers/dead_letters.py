@@ -75,4 +75,4 @@ def parse(source: str, entry: bytes | str) -> DeadLetter:
             return letter
     except (TypeError, ValueError, RecursionError):
         pass
-    return DeadLetter(source, "it is no dead letter", len(entry), text[:MAX_TEXT], 0)
+    return DeadLetter(source, "it is not a dead letter", len(entry), text[:MAX_TEXT], 0)

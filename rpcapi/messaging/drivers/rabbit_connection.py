@@ -57,7 +57,7 @@ class RabbitConnection(Connection):
             try:
                 self._binding_check.run(connection, list(self._consumers))
             except (amqp.AMQPError, OSError) as error:
-                LOG.info("Bindings were not checked: %s", error)  # the next call reconnects
+                LOG.info("Cannot check bindings: %s", error)  # the next call reconnects
 
     def declare_consumer(self, consumer: Consumer) -> None:
         """Consume a queue. Full fan-out queues drop their oldest messages, others refuse new ones."""

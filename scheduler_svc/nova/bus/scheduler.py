@@ -42,7 +42,7 @@ class NovaSchedulerEndpoint:
     ) -> list[Any]:
         """Return a list per instance: its Selection and its alternates. Without ``return_objects``, return mappings."""
         if spec_obj is None:
-            raise errors.MalformedObject(name="call", why=f"it has no spec_obj but {', '.join(older) or 'nothing'}")
+            raise errors.MalformedObject(name="call", why=f"spec_obj is missing, got {', '.join(older) or 'nothing'}")
         if instance_uuids is not None:
             check_uuids(instance_uuids, self._max_instances)
         with_objects = return_objects is True

@@ -51,7 +51,7 @@ class ShadowEndpoint:
             else:
                 self._observer.expect(decision)
         except errors.Unavailable as error:
-            LOG.warning("Did not shadow a call of Nova: %s", error)
+            LOG.warning("Cannot repeat a call of Nova: %s", error)
             self._report.skip(Skipped.UNAVAILABLE)
         except errors.GanttError as error:
             LOG.warning("Cannot read a call of Nova: %s", error)

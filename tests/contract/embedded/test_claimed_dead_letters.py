@@ -37,7 +37,7 @@ def test_what_is_no_letter_is_shown_as_one_about_it(redis_server: RedisServer, t
         letters = dead_letters.read(client, ["unit"])
         client.delete(key)
     assert [letter.queue for letter in letters] == ["q", key]
-    assert letters[1].reason == "it is no dead letter"
+    assert letters[1].reason == "it is not a dead letter"
 
 
 def test_a_longer_list_than_services_keep_is_read_in_part(redis_server: RedisServer) -> None:

@@ -57,7 +57,7 @@ def claims(cluster: RunningCluster) -> list[dict]:
 def test_form_of_another_page_is_refused(visitor: Visitor, cluster: RunningCluster, form: dict[str, str]) -> None:
     answer = visitor.post(PAGE, {"action": "disable", "reason": "x", **form})
 
-    assert (answer.status, answer.alert) == (403, "This form is of another session. Open the page again.")
+    assert (answer.status, answer.alert) == (403, "This form belongs to another session. Reload the page.")
     assert service(cluster)["enabled"]
 
 
@@ -128,7 +128,7 @@ def test_server_group_is_created_and_deleted(visitor: Visitor, cluster: RunningC
         ({"action": "create", "name": "web"}, 400, "needs a name and a project"),
         ({"action": "create", "name": "web", "project": "p", "policy": "apart"}, 400, "group_policy must be one of"),
         ({"action": "create", "name": "web", "project": "p", "max_per_host": "x"}, 400, "must be a number"),
-        ({"action": "delete", "group": "web"}, 404, "is not known"),
+        ({"action": "delete", "group": "web"}, 404, "was not found"),
         ({"action": "change"}, 400, "action must be one of create, delete."),
     ],
 )

@@ -240,4 +240,4 @@ def test_stop_drains(toy: Machine) -> None:
 
     assert toy.property(TOY_UNIT, "Result") == "success"
     assert toy.property(TOY_UNIT, "ExecMainStatus") == "0"
-    assert toy.journal(TOY_UNIT).count("ends with status 0") >= 2
+    assert toy.journal(TOY_UNIT).count("exits with status 0") >= 2

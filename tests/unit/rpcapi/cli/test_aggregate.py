@@ -16,7 +16,7 @@ def test_show_prints_one_aggregate(aggregates, gantt):
     assert columns == {"id": "ssd", "name": "SSD hosts", "hosts": ["h1", "h2/n1"], "metadata": {"disk": "ssd"}}
     for name in ("nobody", "former"):
         result = gantt("aggregate", "show", name)
-        assert (result.code, result.err) == (1, f"Aggregate '{name}' is not known\n")
+        assert (result.code, result.err) == (1, f"Aggregate '{name}' was not found\n")
 
 
 def test_set_creates_and_extends_an_aggregate(aggregates, gantt):
@@ -47,7 +47,7 @@ def test_set_without_a_change_writes_nothing(aggregates, gantt):
 def test_unset_removes_hosts_and_metadata(aggregates, gantt):
     assert gantt("aggregate", "unset", "ssd", "disk", "--host", "h1", "--host", "h9").code == 0
     assert aggregates["ssd"] == {"name": "SSD hosts", "hosts": ["h2/n1"], "metadata": {}, "version": 5}
-    assert gantt("aggregate", "unset", "former", "disk").err == "Aggregate 'former' is not known\n"
+    assert gantt("aggregate", "unset", "former", "disk").err == "Aggregate 'former' was not found\n"
 
 
 def test_delete_rejects_an_unknown_aggregate(aggregates, gantt):
@@ -55,7 +55,7 @@ def test_delete_rejects_an_unknown_aggregate(aggregates, gantt):
     assert "ssd" not in aggregates
     for name in ("ssd", "former"):
         result = gantt("aggregate", "delete", name)
-        assert (result.code, result.err) == (1, f"Aggregate {name!r} is not known\n")
+        assert (result.code, result.err) == (1, f"Aggregate {name!r} was not found\n")
 
 
 def test_invalid_arguments_are_rejected(gantt):

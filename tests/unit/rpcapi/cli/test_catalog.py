@@ -67,7 +67,7 @@ def test_delete_removes_all_or_nothing(cluster, gantt):
     for name in ("a/b", "c"):
         assert gantt("flavor", "create", name, *SIZE).code == 0
     result = gantt("flavor", "delete", "c", "m1.tiny")
-    assert (result.code, result.err) == (1, "Flavor m1.tiny of the cluster is not known\n")
+    assert (result.code, result.err) == (1, "Flavor m1.tiny of the cluster was not found\n")
     assert len(cluster.scheduler.state["flavor"]) == 2
     assert gantt("flavor", "delete", "c", "a/b").err == "2 deleted\n"
     assert cluster.scheduler.state["flavor"] == {}

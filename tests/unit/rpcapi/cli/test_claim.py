@@ -37,7 +37,7 @@ def test_show_prints_the_claim_of_a_consumer(cluster, gantt):
     assert columns["allocations"] == {"host1/node1": {"VCPU": 2, "MEMORY_MB": 512}}
     assert "host1/node1: 2 VCPU, 512 MEMORY_MB" in gantt("claim", "show", "a").out
     result = gantt("claim", "show", "b")
-    assert (result.code, result.err) == (1, "A live claim of b is not known\n")
+    assert (result.code, result.err) == (1, "A live claim of b was not found\n")
 
 
 def test_both_claims_of_an_instance_that_moves_are_listed_with_their_roles(cluster, gantt):

@@ -64,7 +64,7 @@ def test_kinds_are_passed_on_and_the_default_is_the_services(cluster, gantt):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("--after", "default:7"), 2, "'default:7' is not PARTITION:EPOCH:POSITION, as default:3:1204"),
+        (("--after", "default:7"), 2, "'default:7' is not PARTITION:EPOCH:POSITION, such as default:3:1204"),
         (("--after", "west:7:1"), 1, "west"),
         (("--partition", "west"), 1, "west"),
         (("--interval", "0"), 2, "0 is not from 0.1 to 3600"),

@@ -75,7 +75,7 @@ def test_affinity_group_on_two_hosts_is_split_and_one_that_moves_is_moving(group
 
 def test_unknown_group_is_reported(groups, gantt):
     result = gantt("group", "show", "x")
-    assert (result.code, result.err) == (1, "Server group x is not known\n")
+    assert (result.code, result.err) == (1, "Server group x was not found\n")
 
 
 @pytest.mark.parametrize(("command", "method"), [("migrate", "migrate"), ("live-migrate", "live-migrate")])
@@ -86,7 +86,7 @@ def test_all_members_of_a_group_are_moved_by_one_call(groups, gantt, command, me
 
 def test_group_without_members_and_a_call_without_servers_are_refused(groups, gantt):
     result = gantt("server", "migrate", "--group", "i")
-    assert (result.code, result.err) == (1, "A member of server group i is not known\n")
+    assert (result.code, result.err) == (1, "A member of server group i was not found\n")
     result = gantt("server", "migrate")
     assert (result.code, result.err) == (1, "name servers, or a server group with --group\n")
     assert groups.conductor.moves == []

@@ -46,7 +46,7 @@ def test_workers_drain_when_their_master_is_killed(toy: ToyDaemon, executor: str
     toy.signal(signal.SIGKILL)
 
     toy.await_events("drained", 2)
-    eventually(lambda: toy.text().count("ends with status 0") == 2, "the end of both workers")
+    eventually(lambda: toy.text().count("exits with status 0") == 2, "the end of both workers")
 
 
 @pytest.mark.parametrize("unread", [b"", worker.HEARTBEAT], ids=["all read", "unread heartbeat"])

@@ -131,7 +131,7 @@ def test_sign_ins_that_wait_for_keystone_are_few(keystone: http.server.HTTPServe
     while len(keystone.requests) < MAX_PARALLEL:
         time.sleep(0.01)
 
-    with pytest.raises(errors.Unavailable, match="others are signing in"):
+    with pytest.raises(errors.Unavailable, match="too many sign-ins"):
         way.check(FORM)
 
     keystone.gate.set()

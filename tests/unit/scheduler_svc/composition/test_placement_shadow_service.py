@@ -107,7 +107,7 @@ def test_service_whose_gantt_is_away_serves_and_ends_with_a_warning(settings, st
     service.stop()
     service.wait()
     assert traits(placement) == TRAITS
-    assert "gantt did not take all requests within 1 s" in caplog.text
+    assert "gantt did not answer all of them within 1 s" in caplog.text
     assert f"PUT /traits/{TRAITS[-1]} is dropped" in caplog.text
 
 

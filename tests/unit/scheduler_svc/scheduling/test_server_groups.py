@@ -129,7 +129,7 @@ def test_repeated_creation_is_the_same_and_another_one_conflicts(cells: Cells) -
         cells.of_worker(own).create(group())
     assert cells.ids() == [IDS[0]]
     for values in ({"policy": "anti-affinity"}, {"project": STRANGER}, {"name": "db"}):
-        with pytest.raises(errors.Conflict, match="another group's"):
+        with pytest.raises(errors.Conflict, match="belongs to another group"):
             cells.groups.create(group(**values))
 
 
@@ -246,7 +246,7 @@ def hold_member(cells: Cells) -> None:
 
 def test_uuid_with_members_is_not_given_to_another_group(cells: Cells) -> None:
     hold_member(cells)  # of a group whose document the store forgot
-    with pytest.raises(errors.Conflict, match="another group's"):
+    with pytest.raises(errors.Conflict, match="belongs to another group"):
         cells.groups.create(group(project=STRANGER))
     cells.groups.complete(spec(group_policy="affinity"), OWNER, creates=True)
     assert cells.groups.get(IDS[0], OWNER).policy == "affinity"
