@@ -144,7 +144,7 @@ def test_running_claims_of_an_audit(state, confirmed):
         (audit_report(state="x" * 500), "unknown claim state 'x{40}'"),
         (audit_report({"type": "INSTANCE", "user": 5, "request_id": "r"}), "owner of c1 lacks project, user"),
         (audit_report(OWNER | {"group_id": "g", "group_policy": "none"}), "server group"),
-        (audit_report(OWNER | MOVE | {"source_attempt": None}), "c1: .*destination must name the attempt at its source"),
+        (audit_report(OWNER | MOVE | {"source_attempt": None}), "c1: .*must name the attempt at its source"),
         (audit_report(OWNER | {"role": "source"}), "is not the uuid of a migration"),
         (audit_report(OWNER | AFFINITY | {"group_max_per_host": "many"}), "server group"),
         (audit_report(OWNER | AFFINITY | {"group_max_per_host": None}), "server group"),
