@@ -176,5 +176,5 @@ def _intervals(conf: cfg.ConfigOpts) -> AgentIntervals:
 
 
 def _isolation_timeout(conf: cfg.ConfigOpts) -> float:
-    """Return the timeout in seconds, longer than several report pauses: an idle agent makes no other calls."""
+    """Return the timeout in seconds, at least several report intervals: an idle agent calls only to report."""
     return float(max(conf.compute.isolation_timeout, PAUSES_BEFORE_ISOLATION * conf.compute.report_interval))

@@ -122,5 +122,5 @@ def count_amounts(spec: "objects.RequestSpec") -> dict[str, int]:
 
 
 def has_amounts(allocations: Mapping[str, Mapping[str, int]] | None, spec: "objects.RequestSpec") -> bool:
-    """Return whether a claim has the amounts of ``spec``; ``allocations`` is None if it takes them from its host."""
+    """Return whether a claim's ``allocations`` have the amounts of ``spec``. None means those of the spec."""
     return allocations is None or {INSTANCES: 1, **total_amounts(allocations)} == count_amounts(spec)

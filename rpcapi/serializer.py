@@ -21,8 +21,8 @@ Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 class GanttSerializer(ovo_base.VersionedObjectSerializer):
     """oslo's object serializer with RequestContext, default values and typed errors.
 
-    ``backport`` asks the conductor for an older version of a too new argument. Without it, for a different major
-    version, and for elements of lists or mappings, which could cause many backports, IncompatibleObject is raised.
+    ``backport`` asks the conductor for an older version of an argument that is too new. IncompatibleObject is raised
+    without it, for a different major version, and for elements of lists or mappings, which could need many backports.
     """
 
     OBJ_BASE_CLASS = GanttObject

@@ -9,7 +9,7 @@ from rpcapi.clients.conductor import ConductorAPI
 
 
 class ConductorEndpoint:
-    """Methods of one area, with the target of all endpoints. Counts and times calls."""
+    """Base of the conductor's endpoints: their common target, and metrics of their calls."""
 
     target = messaging.Target(version=ConductorAPI.VERSION)
 

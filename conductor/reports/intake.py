@@ -317,9 +317,9 @@ def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Finish in the reported status; a running instance no longer counts as shelved.
+    """Finish the operation in the reported status. A running instance no longer counts as shelved.
 
-    An evacuated instance that was powered off is stopped again.
+    An instance that was powered off before its evacuation is stopped again.
     """
     status, _expected = STATES[result.kind]
     if status == InstanceStatus.ACTIVE and instance.was_stopped:

@@ -69,7 +69,7 @@ def _guests(clients: ServiceClients, ctxt: RequestContext, host: str, uuids: Seq
 def _claims(
     clients: ServiceClients, ctxt: RequestContext, partition: str, guest: RunningGuest
 ) -> list[Mapping[str, Any]]:
-    """Return the claims of the instance; an unverified claim is listed only by its node."""
+    """Return the instance's claims. Unverified ones are found by their node: they are not indexed by consumer."""
     client = clients.claims_of(partition)
     claims = list(client.list_claims(ctxt, consumer=guest.uuid).claims)
     marker = None

@@ -63,7 +63,7 @@ def _request_guest(context: StepContext, instance: InstanceRecord, waited_ms: in
 
 
 def _check(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
-    """Check both ends; return the record with ``with_disk`` set, given up, or due for a retry."""
+    """Check both ends. Return the record with ``with_disk`` set, with a failed attempt, or due for a retry."""
     try:
         return _check_ends(context, instance)
     except CALL_ERRORS as error:

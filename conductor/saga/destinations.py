@@ -12,7 +12,7 @@ from rpcapi.resources.trees.tree import Allocations
 def unshelve_spec(
     spec: objects.RequestSpec, target: str | None, allocations: Allocations | None
 ) -> objects.RequestSpec:
-    """Return the spec with volumes kept on their pools, without hosts that the boot forced or ignored."""
+    """Return the spec for an unshelve: volumes stay on their pools, the boot's forced and ignored hosts are dropped."""
     destination = {} if target is None else {"host": target}
     return keep_pools(spec, None, allocations).with_values(
         force_hosts=[], ignore_hosts=[], requested_destination=destination
@@ -20,7 +20,7 @@ def unshelve_spec(
 
 
 def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, partition: str) -> objects.RequestSpec:
-    """Return the spec of a destination, without forced or ignored hosts of the boot, with volumes on their pools.
+    """Return the spec for a destination: volumes stay on their pools, the boot's forced and ignored hosts are dropped.
 
     A cold migration must leave its node, a live migration or evacuation its host; a resize may stay.
     """

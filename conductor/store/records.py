@@ -144,7 +144,7 @@ class InstanceRecord:
 
     @property
     def evacuation(self) -> MigrationRecord | None:
-        """Evacuation in progress, which holds no claim."""
+        """Evacuation in progress, if any. Unlike other migrations, it has no claim."""
         migration = self._migration_under_way
         return migration if migration is not None and migration.kind == MigrationKind.EVACUATION else None
 

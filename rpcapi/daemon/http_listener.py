@@ -28,7 +28,7 @@ RenderError = Callable[[int, str, str], tuple[list[tuple[str, str]], bytes]]
 
 
 class TlsAdapter(Adapter):
-    """TLS for accepted connections. The handshake waits for the first read, not in the accepting thread."""
+    """TLS for accepted connections. The first read does the handshake, so that it cannot block the accepting thread."""
 
     def __init__(self, load: ContextSource) -> None:
         self._load = load

@@ -30,7 +30,7 @@ class Amounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProviderSummary:
-    """Resource provider; ``parent`` is a provider id."""
+    """Resource provider below a host; ``parent`` is the id of another provider."""
 
     id: str
     name: str

@@ -22,10 +22,10 @@ MAX_SILENCE = 0.25  # share of the monitor timeout that a call may wait before i
 class LateCallDispatcher(StrictDispatcher):
     """Dispatcher that drops monitored calls whose callers have given up.
 
-    A caller gives up after ``client_timeout`` seconds without a heartbeat, so a call that waited as long in this
-    process is dropped. The wait at the broker is unknown: a call whose request is older than ``client_timeout`` is
-    dropped if its reply queue is gone, or if this server began to listen less than ``client_timeout`` before the call
-    arrived, because the call may have waited through an outage.
+    A caller gives up after ``client_timeout`` seconds without a heartbeat, so a call that waited this long in the
+    process is dropped. The wait at the broker is unknown. A request older than ``client_timeout`` is therefore dropped
+    if its reply queue is gone, or if this server began to listen less than ``client_timeout`` before it arrived: it may
+    have waited through an outage.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from rpcapi.objects import base
 class PartitionList(base.GanttObject):
     """Partitions in the order of the configuration, one row each.
 
-    ``available`` says whether the store answers; ``epochs`` and ``positions`` are of the worker's replica. ``hosts``
+    ``available`` says whether the store answers; ``epochs`` and ``positions`` come from the worker's replica. ``hosts``
     counts nodes, ``alive`` nodes that can accept claims. ``claims`` is {state: number}, None without the store.
     """
 

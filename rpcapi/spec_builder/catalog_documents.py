@@ -20,7 +20,7 @@ def merge(by_source: Mapping[str, Mapping[str, Item]]) -> Mapping[str, Item]:
 
 
 def read_valid(items: Mapping[str, Item]) -> tuple[list[Item], list[errors.BadConfiguration]]:
-    """Return (valid items ordered by name, an error per invalid item of the configuration)."""
+    """Return (valid items ordered by name, errors of invalid items, which only the configuration may have)."""
     valid: list[Item] = []
     invalid: list[errors.BadConfiguration] = []
     for name in sorted(items):

@@ -53,7 +53,7 @@ class OpenPartitions:
     """All configured partitions, in order. ``own`` is this service's; it serves the claims of those in ``served``."""
 
     def __init__(self, members: Sequence[OpenPartition], own: str, served: Sequence[str] = ()) -> None:
-        """Raises UnknownPartition."""
+        """Raises UnknownPartition if ``own`` or a name in ``served`` is not among ``members``."""
         self._members = {member.name: member for member in members}
         self.own = self.find(own)
         self.served = [self.find(name) for name in served]

@@ -103,7 +103,7 @@ def service(
 
 
 def shown_offset(noted: Sequence[int] | None, beat: int | None) -> int | None:
-    """Return the clock offset of ``noted``, (offset in ms, time of the note); None after a later heartbeat."""
+    """Return the noted clock offset in ms, or None if a heartbeat followed. ``noted`` is (offset, time of the note)."""
     return noted[0] if noted is not None and (beat is None or noted[1] >= beat) else None
 
 

@@ -46,7 +46,7 @@ def kind_of(root: Mapping[str, Any]) -> str:
 
 
 def possible_roots(name: str, roots: Collection[str]) -> list[str]:
-    """Return the ``roots`` whose name and SEPARATOR begin the name of a removed child: one of them was its root."""
+    """Return the possible former roots of a removed child: its name begins with theirs and SEPARATOR."""
     parts = name.split(names.SEPARATOR)
     heads = (names.SEPARATOR.join(parts[:count]) for count in range(1, len(parts)))
     return [head for head in heads if head in roots]

@@ -79,7 +79,7 @@ class BusChannel:
         return self.client.register_script((LUA / f"{verb}.lua").read_text(encoding="utf-8"))
 
     def publish(self, queue: str, text: str, process_key: str | None = None, receipt: str | None = None) -> None:
-        """Append to a queue or inbox, and set key `receipt`. Raises QueueFull or MessageTooLarge."""
+        """Append to a queue or inbox, and set the key `receipt` on success. Raises QueueFull or MessageTooLarge."""
         limits = self.limits
         if redis_keys.is_inbox(queue):
             key, entry, ttl = queue, text.encode(), limits.reply_ttl

@@ -16,8 +16,11 @@ Servable = Mapping[int, int]  # provider -> how many groups of one kind it can s
 class DeviceKind:
     """Interchangeable device groups that must be near the guest. Providers are bit masks.
 
-    ``count``: number of groups. ``zones``: zone of each host cell (itself or its socket). ``near``, ``gains``: a zone's
-    providers, and how many groups they can serve; ``anywhere``, ``base``: the same for providers near any guest.
+    Attributes:
+        count: Number of groups.
+        zones: {host cell: its zone, which is the cell itself or its socket}.
+        near, gains: {zone: providers in it}, and {zone: number of groups that these can serve}.
+        anywhere, base: Providers near every guest, and the number of groups that these can serve.
     """
 
     count: int

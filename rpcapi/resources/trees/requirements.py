@@ -159,7 +159,10 @@ def _providers_for_unsuffixed_group(tree: ProviderTree, group: RequestGroup) -> 
 
 
 def _aggregates_match(tree: ProviderTree, provider: Provider, group: RequestGroup, *, is_sharing: bool = False) -> bool:
-    """Return whether aggregates satisfy a group. The root's cover its tree and, if forbidden, sharing providers."""
+    """Return whether a provider's aggregates satisfy a group.
+
+    The root's aggregates apply to its whole tree. Forbidden ones also exclude the tree's sharing providers.
+    """
     root = tree.root.aggregates
     in_required_tree = in_aggregates(provider.aggregates, group.member_of) or (
         not is_sharing and in_aggregates(root, group.member_of)

@@ -79,7 +79,7 @@ class AllocationCandidate:
 
 
 def find_paths(tree: ProviderTree) -> list[list[int]]:
-    """Return each provider's path down from its root, as numbers; sharing providers follow the tree's."""
+    """Return each provider's path from its root as numbers, which count the tree's providers, then sharing ones."""
     numbers: dict[str, int] = {}
     paths: list[list[int]] = []
     for number, provider in enumerate((*tree.providers, *tree.sharing)):

@@ -52,8 +52,8 @@ def spread(
     """Return, per instance, indexes into ``scores`` and the number of near candidates.
 
     An instance gets up to ``max_candidates(count)`` indexes. Both lists are empty if the hosts cannot take all
-    instances. Near candidates score at least as well as the first candidate with one more instance. They are counted
-    only with ``draws_near``: each instance then draws different ones, so that workers do not all try the same hosts.
+    instances. Near candidates score at least as well as the first candidate would with one more instance. With
+    ``draws_near`` they are counted, and each instance draws different ones, so that workers try different hosts.
 
     Args:
         scores: Best first.

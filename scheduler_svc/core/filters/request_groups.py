@@ -18,7 +18,7 @@ REASON_USABLE = "no usable provider of {}"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with enough providers for each group on its own. Equal groups are counted together."""
+    """Accept hosts with enough providers for each set of equal groups, checked independently of other groups."""
     if request.forbidden_traits and not view.trees.are_flat:
         # Each class of the unsuffixed group needs a provider without forbidden traits.
         for resource_class, amount in request.resources.items():

@@ -23,7 +23,7 @@ def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool | np.g
 
 
 class ColumnGroup:
-    """Columns over the same rows. ``EMPTY`` has each column's value, and thus its type, in an empty row."""
+    """Columns over the same rows. ``EMPTY`` is the empty row: the fill value and type of each column."""
 
     __slots__ = ()
 

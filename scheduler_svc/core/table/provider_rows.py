@@ -52,7 +52,7 @@ class ApiColumns:
 
 
 class ProviderRows(ColumnGroup):
-    """Inventories, usage (each with a log position), traits and name of providers; ``present`` until deleted."""
+    """Providers: names, traits, and inventories and usage with log positions. Deleted ones are not ``present``."""
 
     EMPTY: ClassVar = {
         "present": np.False_,

@@ -102,13 +102,13 @@ class TreeColumns:
 
     @property
     def classes(self) -> list[str]:
-        """Resource classes that any provider has or had."""
+        """Resource classes of all providers, current or former."""
         tables = (self.hosts.resources, *(part.forest.resources for part in self._table.partitions))
         return list(dict.fromkeys(name for resources in tables for name in resources))
 
     @property
     def traits(self) -> list[str]:
-        """Traits that any provider has or had."""
+        """Traits of all providers, current or former."""
         tables = (self.hosts.traits, *(part.forest.traits for part in self._table.partitions))
         return list(dict.fromkeys(name for traits in tables for name in traits.names))
 
@@ -137,7 +137,10 @@ class TreeColumns:
         return any(table[resource_class].rules for table in tables if resource_class in table)
 
     def served_by(self, row: int) -> Column:
-        """Return a mask of the (for decisions, compute) hosts with a tree member in an aggregate of ``row``."""
+        """Return a mask of the hosts that sharing provider ``row`` serves: their trees share an aggregate with it.
+
+        For decisions, only compute hosts count.
+        """
         forests = [part.forest for part in self._table.partitions]
         key = ("served", row, *(forest.version for forest in forests))
         names, number = self._aggregates.of_row(row), int(self._table.partition[row])

@@ -44,7 +44,7 @@ class AllocationFinder:
 
     @property
     def is_needed(self) -> bool:
-        """Whether trees must be searched. On flat hosts, the root serves requests without groups."""
+        """Whether trees must be searched: for request groups, or if any host has a tree."""
         return bool(self._request.groups) or not self._view.trees.are_flat
 
     @property

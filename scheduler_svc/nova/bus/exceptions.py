@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors that Nova's services receive as exceptions of their own.
 
-oslo.messaging sends the names of an error's class and module, and its ``kwargs``. Nova's services raise the class of
-that name if its module is allowed there. Tenants see the message.
+oslo.messaging sends the class name, the module name and the ``kwargs`` of an error. Nova's services raise the class of
+this name if they allow its module. Tenants see the message.
 """
 
 from collections.abc import Mapping

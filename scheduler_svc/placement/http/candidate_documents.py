@@ -23,7 +23,7 @@ TREES_SINCE = 29  # microversion of the last change of the form
 
 
 def write_summaries(providers: ProviderContents, version: int, requested: Collection[str] = ()) -> list[bytes]:
-    """Return a summary per provider; before ALL_CLASSES_SINCE, only with ``requested`` resource classes."""
+    """Return one summary per provider. Before ALL_CLASSES_SINCE it has only the ``requested`` resource classes."""
     count = len(providers.ids)
     inventories = [
         _inventories(name, capacities, used)

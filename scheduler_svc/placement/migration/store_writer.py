@@ -36,8 +36,8 @@ _INVALID = (errors.InvalidRequest, errors.InvalidName)
 class StoreWriter(Writer):
     """Writer to a partition with import verbs, which replace only imported records unless ``overwrite``.
 
-    A dry run writes nothing. It refuses only records whose names are in ``taken_names``, the names of agents'
-    providers, or that the store refuses whatever it contains.
+    A dry run writes nothing. It refuses a record only if its name is in ``taken_names`` (names of agents' providers),
+    or if the store would refuse it in any state.
     """
 
     def __init__(

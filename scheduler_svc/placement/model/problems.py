@@ -65,7 +65,7 @@ def check_generation(provider: ProviderState, sent: int, stale: str) -> None:
 
 
 def refused_change(refusal: Refusal, uuid: str, stale: str = STALE) -> Problem:
-    """Return the problem of a refusal that any change can get. Raises ValueError for other refusals."""
+    """Return the Problem for a refusal common to all changes. Raises ValueError for specific ones."""
     match refusal.kind:
         case RefusalKind.PROVIDER:
             return no_provider(uuid)

@@ -70,7 +70,7 @@ class SqlRows:
             )
 
     def find(self, condition: ColumnElement[bool], *order: Any, limit: int | None = None) -> list[str]:
-        """Write all changes, then read the rows that fulfil ``condition``; return their names in ``order``."""
+        """Write all changes, then read the rows that satisfy ``condition``; return their names in ``order``."""
         self.write()
         query = select(self._table).where(self._table.c.partition == self._partition, condition)
         return self._cache_rows(self._connection.execute(query.order_by(*order).limit(limit)))

@@ -62,7 +62,7 @@ def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
 
 
 def abort(partition: PartitionState, host: str | None, ref: ClaimRef, destination: str | None, now: int) -> ClaimResult:
-    """Abort a claim. ``destination`` is the only service host that may run the attempt ("": none, None: any)."""
+    """Abort a claim. Only service host ``destination`` may run the attempt; "" means no host, None any host."""
     claim, answer = find_for_host(partition, ref, host, now)
     if answer is not None:
         return ClaimResult(*ref, answer, claim.host if claim else None)

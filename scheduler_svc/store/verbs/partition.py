@@ -39,7 +39,7 @@ class ExpiryCount(NamedTuple):
 
 
 class PartitionState(PartitionStorage):
-    """A partition's data, with the steps that verbs share. ``now`` is always partition time in ms."""
+    """Data of a partition, with steps common to several verbs. ``now`` is always partition time in ms."""
 
     def __init__(self) -> None:
         self.changed_providers: set[str] = set()

@@ -82,7 +82,7 @@ def _pick(
     needed: int,
     min_hosts: int,
 ) -> HostPick | None:
-    """Return the best hosts whose root fits a placement; None if a tree search might find more."""
+    """Return the best hosts whose root provider alone fits a placement; None if a tree search might find more hosts."""
     trees = view.trees
     passes = survivors.passes.copy() if trees.are_flat else survivors.passes & ~trees.nested_hosts
     for name, amount in call_group.amounts.items():

@@ -56,7 +56,7 @@ class MipModel:
         return values
 
     def solution(self, values: FloatColumn, optimal: bool) -> PlacementSolution:
-        """Convert column values to a solution. Among identical calls, the first are served."""
+        """Convert column values to a solution, which serves the first of identical calls."""
         integers = np.rint(values).astype(np.int64)
         served = []
         for number, kind in enumerate(self.problem.kinds):

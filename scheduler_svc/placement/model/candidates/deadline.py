@@ -53,7 +53,7 @@ class Deadline:
 
 
 class TimedSteps(StepBudget):
-    """Step budget that a time limits instead of a number."""
+    """Step budget limited by a time instead of a number of steps."""
 
     __slots__ = ("_clock", "_end")
 
