@@ -149,7 +149,7 @@ def fields_cell(fields: Mapping[str, Any], line: Callable[[str, Any], str] = "{}
 
 
 def document_cell(document: Mapping[str, Any]) -> TableCell:
-    """Return a cell with one line per key, with values as `gantt state set` reads them."""
+    """Return a cell with one line per key. Values are in the syntax of `gantt state set`."""
     return fields_cell(document, lambda key, value: f"{key}: {_json(value)}")
 
 

@@ -36,7 +36,7 @@ class Service(Protocol):
     def start(self) -> None:
         """Return when the worker serves; wait for dependencies with ``rpcapi.daemon.waiting.wait_for``.
 
-        Raises BadConfiguration if the configuration cannot work: the daemon exits with its line.
+        Raises BadConfiguration if the configuration cannot work; the daemon then exits with this message.
         """
 
     def stop(self) -> None:

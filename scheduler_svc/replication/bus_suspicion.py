@@ -21,11 +21,10 @@ SILENT_SHARE = 0.5  # share of ``dead_after_ms`` after which all hosts count as 
 
 
 class BusSuspicion:
-    """Judges one partition for one worker.
+    """Suspicion of one worker that the message bus of one partition is down, not its hosts.
 
-    Like the node controller of Kubernetes when no node is ready: silent hosts are marked down only if others report,
-    and after a suspicion each host first gets its full time for a report. The same holds after this worker's start,
-    because an outage may have ended just before.
+    Like in Kubernetes' node controller, silent hosts are marked down only if others report. After a suspicion, or after
+    this worker's start, which may follow an outage, each host first gets its full time for a report.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ StoreOpener = Callable[[str], Store]  # opens the store of the named partition
 
 @dataclass(frozen=True, slots=True)
 class OpenPartition:
-    """Store for verbs, and the replica, which follows the log through a store of its own."""
+    """Partition with a store for verbs, and a replica that follows the log through its own store."""
 
     store: Store
     replica: Replica

@@ -29,7 +29,7 @@ class SelectionCall:
 
 @dataclass(frozen=True, slots=True)
 class ServedCall:
-    """Claims of a served call, in order of its consumers; ``group_hosts``: hosts of the affinity group before."""
+    """Claims of a served call, in order of its consumers. ``group_hosts`` had members of its affinity group before."""
 
     prepared: Sequence[IntentResult]
     epoch: int

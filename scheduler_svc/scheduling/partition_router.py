@@ -129,7 +129,7 @@ REASON_GROUP = "server group is in another partition"
 
 
 class PartitionRouter:
-    """Serves each call in exactly one partition. Thread-safe.
+    """Router that serves each call in exactly one partition. Thread-safe.
 
     The first worker to decide a call pins its partition, so that repeated calls never claim in two partitions. After a
     refusal, which leaves no claims, the pin may move. All members of a server group are in its home partition.

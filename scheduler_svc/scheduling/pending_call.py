@@ -55,7 +55,7 @@ class PendingCall:
         return len(self.call.consumers)
 
     def is_like(self, other: "PendingCall") -> bool:
-        """Return whether the same hosts pass and score alike for both tries."""
+        """Return whether both calls rank hosts identically, so that one ranking serves both."""
         return (
             (self.policy, self.retry, self.call.explains) == (other.policy, other.retry, other.call.explains)
             and self.snapshot is other.snapshot is None

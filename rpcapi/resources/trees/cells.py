@@ -83,7 +83,7 @@ class CellRules:
 
     @property
     def symmetry_keys(self) -> dict[int, Hashable]:
-        """Keys of the host cells; cells with equal keys differ at most in their devices."""
+        """Key per host cell; cells with equal keys are interchangeable except for their devices."""
         return {
             number: number if self.is_contended else cell.socket if self._reads_sockets else None
             for number, cell in self._cells.items()

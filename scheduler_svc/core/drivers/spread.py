@@ -19,7 +19,7 @@ ROUNDING = 1e-9  # rounding error of scores, relative to a step
 
 
 def instance_capacity(view: View, request: SchedulingRequest, rows: Rows, filters: Sequence[Filter] = ()) -> IntColumn:
-    """Return how many more instances each row takes, at least 1. A tree may take fewer than its sums suggest."""
+    """Estimate how many more instances each row takes, at least 1. Trees are added up and may take fewer."""
     capacities = np.full(len(rows), request.max_instances_per_host or np.iinfo(np.int64).max, np.int64)
     for resource_class, amount in total_resources(request).items():
         np.minimum(capacities, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=capacities)

@@ -58,7 +58,7 @@ class HostSurvey:
 
 
 def survey_filters(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> HostSurvey:
-    """Survey hosts without scores; slower than a ranking."""
+    """Return the rejection reason of every host, without scores. Slower than a ranking."""
     codes = np.full(view.size, ABSENT, np.int16)
     reasons: dict[str, int] = {}
 

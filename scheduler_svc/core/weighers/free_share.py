@@ -27,9 +27,9 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn:
 
 
 def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
-    """Return how much a second instance changes each row's number; at least, it takes its shares.
+    """Return the change of each row's value by a second instance, at most minus the shares that it takes.
 
-    Instances that make unequal shares more equal at first may not do so later.
+    The limit is needed because a later instance may no longer make unequal shares more equal.
     """
     amounts = _weighed_amounts(request)
     shares_taken = [amount * view.trees.unit_share(name)[rows] for name, amount in amounts.items()]

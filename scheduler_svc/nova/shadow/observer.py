@@ -58,7 +58,7 @@ class NovaObserver:
             return len(self._pending) < MAX_PENDING
 
     def expect(self, decision: ShadowDecision) -> None:
-        """Queue a decision, unless Nova's claims, which it then counted, came first. Raises StoreUnavailable."""
+        """Queue a decision; skip it as LATE if it already counted Nova's claims. Raises StoreUnavailable."""
         earlier = self._allocated.read(decision.consumers)
         for names in earlier.values():
             if set(names) - self._allocated.on_service_hosts(names, decision.ignored):

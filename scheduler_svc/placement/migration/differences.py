@@ -12,7 +12,7 @@ from scheduler_svc.store.providers.changes import ImportProvider
 
 
 def differences(source: PlacementDump, target: PlacementDump) -> Iterator[str]:
-    """Yield the differences, with generations as an import would raise them; skip unread providers."""
+    """Yield the differences, after raising generations as an import would. Skip unread providers."""
     expected = source.with_least_generation(target.generation_base)
     unit = common_time_unit(source, target)
     compared = {uuid: record for uuid, record in target.providers.items() if uuid not in source.unread}

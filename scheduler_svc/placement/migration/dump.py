@@ -89,7 +89,7 @@ def common_time_unit(first: PlacementDump, second: PlacementDump) -> int:
 def are_same(
     first: ImportProvider | ConsumerImport | None, second: ImportProvider | ConsumerImport | None, time_unit_ms: int
 ) -> bool:
-    """Compare two records, and their times in this unit unless it is 0."""
+    """Return whether two records are equal, including their times rounded down to ``time_unit_ms`` (0: ignored)."""
     if first is None or second is None or first != second:
         return first is second
     if time_unit_ms == 0:

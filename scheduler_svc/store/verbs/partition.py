@@ -180,7 +180,7 @@ class PartitionState(PartitionStorage):
     def end_of(self, ref: ClaimRef) -> str | None:
         """Return how an attempt ended, or None.
 
-        An attempt without a claim whose end a later attempt's tombstone proves counts as aborted.
+        An attempt without a claim counts as aborted if a later attempt's tombstone proves its end.
         """
         own_end = self.own_end_of(ref)
         if own_end is not None:
