@@ -155,7 +155,7 @@ def _apply_only(instance: InstanceRecord, result: BuildResult) -> InstanceRecord
     if not _is_resumed(instance, result):
         return None
     if moves.stays(instance):
-        return moves.finish_confirmed(instance)
+        return moves.finish_confirmed(replace(instance, reason=result.reason or None))
     return moves.finish_back(instance, result.reason or None)
 
 

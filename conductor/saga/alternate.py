@@ -128,7 +128,7 @@ def _prepare_claims(context: StepContext, group: Sequence[InstanceRecord]) -> ob
 def _apply_answer(context: StepContext, instance: InstanceRecord, result: ClaimAnswerRow) -> InstanceRecord:
     if result.answer == Answer.PREPARED and result.host is not None:
         if not has_amounts(result.allocations, context.destination_spec(instance)):
-            return set_step(instance, SagaStep.SETTLE)  # a forgotten resize used the attempt number
+            return _skip_attempt(context, instance)
         remaining = list(instance.alternates)
         if result.host in remaining:
             remaining = remaining[remaining.index(result.host) + 1 :]
@@ -141,6 +141,18 @@ def _apply_answer(context: StepContext, instance: InstanceRecord, result: ClaimA
     if result.answer == Answer.CLOSED:
         return replace(context.retry_later(instance, result.reason), since_ms=instance.since_ms or context.now_ms)
     return context.retry_later(instance, result.answer)
+
+
+def _skip_attempt(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
+    """Abort the next attempt, which a forgotten resize has prepared, and skip its number."""
+    number = instance.next_attempt
+    answers = claims.abort(context, [replace(instance, attempt=number)])
+    answer = None if answers is None else answers[instance.uuid, number].answer
+    if answer in claims.ENDED_ANSWERS:
+        return set_step(instance, SagaStep.ALTERNATE, last_attempt=number)
+    if answer in (Answer.CONFIRMED, Answer.CONFLICT):
+        return set_step(instance, SagaStep.SETTLE)
+    return context.retry_later(instance, answer or "no answer from the claims service")
 
 
 def _has_time(context: StepContext, instance: InstanceRecord) -> bool:

@@ -14,9 +14,8 @@ Allocations = Mapping[str, Amounts]  # provider -> amounts
 # Pseudo resource classes of used sums. They are in lower case, unlike resource classes, and have no capacity.
 CLAIMS = "claims"  # number of live claims on a node, or with allocations from a provider
 FOREIGN_CLAIMS = "foreign_claims"  # live claims of nodes of other service hosts; no agent builds them here
-REPORTED_BUILT = "reported_built"  # instances that the node's last report counts as no builds in progress
-BUILT = "built"  # live claims of these instances: at most REPORTED_BUILT, and at most CLAIMS minus FOREIGN_CLAIMS
-CLAIM_COUNTS = frozenset({CLAIMS, FOREIGN_CLAIMS, REPORTED_BUILT, BUILT})
+BUILT = "built"  # instances on a node that its last report counts as built
+CLAIM_COUNTS = frozenset({CLAIMS, FOREIGN_CLAIMS, BUILT})
 
 
 class ClaimRef(NamedTuple):

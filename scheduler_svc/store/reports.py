@@ -167,14 +167,15 @@ def _unit(inventory: Mapping[str, Any]) -> int | list[int]:
 
 def built_in(document: Mapping[str, Any] | None) -> int:
     """Return how many instances the metrics of a node's document count that are no builds in progress."""
-    metrics = {} if document is None else document.get("metrics", {})
+    metrics = (document or {}).get("metrics")
+    metrics = metrics if isinstance(metrics, Mapping) else {}
     instances, io_ops, resizes = (_number(metrics.get(name)) for name in ("instances", "io_ops", "unconfirmed_resizes"))
-    return int(max(instances - io_ops, 0) + max(resizes, 0))
+    return int(max(instances - io_ops, 0) + resizes)
 
 
 def _number(value: Any) -> float:
     """Return a metric's number, 0 if it is missing or out of range."""
-    return value if isinstance(value, int | float) and abs(value) <= MAX_AMOUNT else 0
+    return value if isinstance(value, int | float) and 0 <= value <= MAX_AMOUNT else 0
 
 
 def capacity_in(unit: int | Sequence[int] | None) -> int:

@@ -6,7 +6,7 @@ They are stored as claims of pseudo-consumers. Their names contain spaces, unlik
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
-from scheduler_svc.core.records import CLAIMS, FOREIGN_CLAIMS, Allocations, Amounts, Claim
+from scheduler_svc.core.records import CLAIMS, FOREIGN_CLAIMS, Allocations, Claim
 
 PREFIX = "unverified "
 
@@ -34,8 +34,3 @@ def counted_amounts(claim: Claim) -> Allocations:
             counts = {CLAIMS: 1} if owner == host else {CLAIMS: 1, FOREIGN_CLAIMS: 1}
             counted[provider] = {**amounts, **counts}
     return counted
-
-
-def own_claims(used: Amounts) -> int:
-    """Return the number of claims in a provider's sums, without foreign claims."""
-    return used.get(CLAIMS, 0) - used.get(FOREIGN_CLAIMS, 0)

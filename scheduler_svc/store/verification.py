@@ -8,11 +8,11 @@ from typing import Any
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
-from scheduler_svc.core.records import BUILT, CLAIM_COUNTS, REPORTED_BUILT, Amounts, Claim
+from scheduler_svc.core.records import BUILT, CLAIM_COUNTS, Amounts, Claim
 from scheduler_svc.store import reports, tallies
 from scheduler_svc.store.allocations import holder_keys, unheld_amounts
 from scheduler_svc.store.records import Verification
-from scheduler_svc.store.unverified import consumer_of, counted_amounts, own_claims
+from scheduler_svc.store.unverified import consumer_of, counted_amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,8 @@ def _capacity(dump: StoreDump, provider: str, resource_class: str) -> int:
 def _sum_problems(dump: StoreDump, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:
     stored = {(provider, name): amount for provider, used in dump.used.items() for name, amount in used.items()}
     for key in sorted(stored.keys() | sums.keys()):
-        if key[1] not in (BUILT, REPORTED_BUILT) and stored.get(key, 0) != sums.get(key, 0):
+        if key[1] != BUILT and stored.get(key, 0) != sums.get(key, 0):
             yield f"{key[1]} at {key[0]}: recorded as used {stored.get(key, 0)}, used by claims {sums.get(key, 0)}"
-    for provider, used in sorted(dump.used.items()):
-        most = min(own_claims(used), used.get(REPORTED_BUILT, 0))
-        if not 0 <= used.get(BUILT, 0) <= most:
-            yield f"built at {provider}: recorded {used[BUILT]}, at most {most} by claims and by the node's report"
 
 
 def _index_problems(dump: StoreDump) -> Iterator[str]:

@@ -45,8 +45,8 @@ def check_claims(sightings: Iterable[ClaimSighting]) -> Iterator[Violation]:
         life = lives.setdefault(key, _Life(set(states), epoch))
         if life.epoch != epoch:
             life.possible, life.epoch = set(states), epoch
-        # An audit after a loss makes a claim the source that it was before.
-        is_restored = sighting.state == SOURCE and SOURCE in states
+        # An audit in a new epoch makes a claim the source that it was before.
+        is_restored = sighting.state == SOURCE and SOURCE in states and life.possible == {"prepared"}
         violation = None if is_restored else _violation(life, sighting, epoch)
         if violation is not None:
             yield violation

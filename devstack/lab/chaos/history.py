@@ -19,6 +19,8 @@ from typing import Any
 from devstack.lab.chaos.final_state import Allocations
 
 CUT_SECONDS = 2.0  # a power cut is recorded so long after the first guest ended, at most
+FENCED_SECONDS = 60.0  # from a power cut until the host has returned and audited, at most
+RETURN_SECONDS = 60.0  # from a loss of claims until the hosts have audited and conductors have acted, at most
 
 
 class CallOutcome(StrEnum):
@@ -126,9 +128,13 @@ class CallHistory:
                     operation.outcome = CallOutcome.UNKNOWN
 
     def may_have_forgotten_fence(self, host: str, at: float) -> bool:
-        """Return whether before ``at`` a store lost claims after the fault for which the host was fenced."""
+        """Return whether a store lost claims shortly before ``at``, and shortly after the host's power was cut."""
         losses = [fault["at"] for fault in self.faults if fault.get("loses_claims")]
-        return any(cut <= loss <= at for cut in self._power_cuts(host) for loss in losses)
+        return any(
+            cut <= loss <= min(at, cut + FENCED_SECONDS) and at <= loss + RETURN_SECONDS
+            for cut in self._power_cuts(host)
+            for loss in losses
+        )
 
     def has_lost_power(self, host: str, started_at: float, ended_at: float) -> bool:
         """Return whether a guest that was seen between these times ended with the power of its host."""

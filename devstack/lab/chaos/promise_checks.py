@@ -31,12 +31,14 @@ class Promises:
     def of(cls, history: CallHistory) -> "Promises":
         acknowledged, sent = (CallOutcome.ACKNOWLEDGED,), (CallOutcome.ACKNOWLEDGED, CallOutcome.UNKNOWN)
         maybe_deleted = frozenset(history.uuids("delete", sent))
-        forgotten = {uuid for item in history.operations if item.was_forgotten for uuid in item.uuids}
+        forgotten = {
+            uuid for item in history.operations if item.was_forgotten and item.verb == "boot" for uuid in item.uuids
+        }
         return cls(
             frozenset(history.uuids("boot", acknowledged)),
             frozenset(history.uuids("delete", acknowledged)),
             maybe_deleted,
-            maybe_deleted.union(forgotten & history.uuids("boot"), *(history.uuids(v, sent) for v in ENDS_GUEST)),
+            maybe_deleted.union(forgotten, *(history.uuids(v, sent) for v in ENDS_GUEST)),
             expected_statuses(history.operations),
         )
 
@@ -174,10 +176,15 @@ def _stopped(history: CallHistory, state: FinalState, promises: Promises) -> Ite
         if not item.is_live
     }
     # By guest, when it started and when it ended, as far as an observer saw it.
-    ran = {(item.uuid, item.attempt, item.host): (0.0, math.inf) for item in state.attempts if item.was_spawned}
+    booted = {uuid: item.began_at for item in history.operations if item.verb == "boot" for uuid in item.uuids}
+    ran = {
+        (item.uuid, item.attempt, item.host): (booted.get(item.uuid, 0.0), math.inf)
+        for item in state.attempts
+        if item.was_spawned
+    }
     for item in history.guests:
         key = (item.uuid, item.attempt, item.host)
-        ran[key] = (ran.get(key, (0.0, 0.0))[0], item.at) if item.ended else (item.at, math.inf)
+        ran[key] = (ran.get(key, (booted.get(item.uuid, 0.0), 0.0))[0], item.at) if item.ended else (item.at, math.inf)
     for key in sorted(ran.keys() - running):
         if key[0] not in promises.maybe_ended and not history.has_lost_power(key[2], *ran[key]):
             why = journal_ends.get(key, "the journal does not say why")

@@ -83,7 +83,6 @@ class ClaimCounts(ColumnGroup):
 
     claims: IntColumn
     foreign_claims: IntColumn
-    reported_built: IntColumn
     built: IntColumn
 
 

@@ -268,7 +268,7 @@ class RedisPartition(PartitionState):
         """Queue the removal for commit.lua, which writes the sums first."""
         self._idle.add(provider)
 
-    def _count(self, claim: Claim, sign: int, *, is_build: bool = False) -> None:
+    def _count(self, claim: Claim, sign: int) -> None:
         group = documents.encode_group(claim.group) if claim.group else None
         counted = {"group": group} | {name: getattr(claim, name) for name in COUNTED}
         self._counted.append((counted, sign))

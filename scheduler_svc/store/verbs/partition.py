@@ -12,8 +12,6 @@ from scheduler_svc.core.records import (
     BUILT,
     CLAIM_COUNTS,
     CLAIMS,
-    FOREIGN_CLAIMS,
-    REPORTED_BUILT,
     Claim,
     ClaimRef,
     LogEntry,
@@ -21,7 +19,7 @@ from scheduler_svc.core.records import (
 from scheduler_svc.store import registrations, tallies, tombstones
 from scheduler_svc.store.allocations import holder_keys
 from scheduler_svc.store.reports import capacity_in
-from scheduler_svc.store.unverified import consumer_of, counted_amounts, own_claims
+from scheduler_svc.store.unverified import consumer_of, counted_amounts
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 T = TypeVar("T")
@@ -43,6 +41,7 @@ class PartitionState(PartitionStorage):
 
     def __init__(self) -> None:
         self.changed_providers: set[str] = set()
+        self.built_only: set[str] = set()  # those of which only the number of built instances changed
         self.claimed_providers: set[str] = set()  # API-owned providers to which this verb has added claims
 
     def advance(self, clock_ms: int, max_step_ms: int) -> int:
@@ -129,18 +128,15 @@ class PartitionState(PartitionStorage):
         for name in names:
             self.eligible[name] = self.position
 
-    def add_claim(self, claim: Claim, *, is_build: bool = False) -> None:
-        """Store a live claim, and add it to all sums and indexes.
-
-        Unless it ``is_build``, its instance counts as built, if the node has reported more built instances.
-        """
+    def add_claim(self, claim: Claim) -> None:
+        """Store a live claim, and add it to all sums and indexes."""
         self.claims[claim.consumer] = claim
         if claim.instance is not None:
             self.sources[claim.instance] = claim.consumer
         if claim.state == ClaimState.PREPARED and claim.deadline_ms is not None:
             self.deadlines[claim.consumer] = claim.deadline_ms
         self.holders.update(dict.fromkeys(holder_keys(claim), 1))
-        self._count(claim, 1, is_build=is_build)
+        self._count(claim, 1)
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), 1)
 
@@ -168,8 +164,10 @@ class PartitionState(PartitionStorage):
     def report_built(self, node: str, number: int) -> None:
         """Set how many instances of a node are reported as built. The caller flushes."""
         used = self.used.get(node, {})
-        if used.get(REPORTED_BUILT, 0) != number:
-            self.used[node] = {**used, REPORTED_BUILT: number, BUILT: min(number, own_claims(used))}
+        if used.get(BUILT, 0) != number:
+            self.used[node] = {**used, BUILT: number}
+            if node not in self.changed_providers:
+                self.built_only.add(node)
             self.changed_providers.add(node)
 
     def add_tombstone(self, ref: ClaimRef, state: str, now: int, *, proves_before: int = 0) -> None:
@@ -270,12 +268,14 @@ class PartitionState(PartitionStorage):
         payload = {provider: dict(self.used.get(provider, {})) for provider in sorted(self.changed_providers)}
         position = self.append("used", payload)
         for provider in sorted(self.changed_providers):
-            self.changed[provider] = position
+            if provider not in self.built_only:  # decisions on its capacity stay current
+                self.changed[provider] = position
             self.update_excess(provider, now, flag=flag)
             self.drop_idle_sums(provider)
         for provider in self.claimed_providers:
             self.increase_generation(provider)
         self.changed_providers.clear()
+        self.built_only.clear()
         self.claimed_providers.clear()
 
     def drop_idle_sums(self, provider: str) -> None:
@@ -284,7 +284,7 @@ class PartitionState(PartitionStorage):
         The number of instances on a node of another system stays: its document may come before its provider.
         """
         used = self.used.get(provider, {})
-        is_reported = names.is_api_provider(provider) and used.get(REPORTED_BUILT)
+        is_reported = names.is_api_provider(provider) and used.get(BUILT)
         if provider not in self.providers and not used.get(CLAIMS) and not is_reported:
             self.used.pop(provider, None)
             self.changed.pop(provider, None)
@@ -310,17 +310,15 @@ class PartitionState(PartitionStorage):
         else:
             self.unverified.pop(consumer, None)
 
-    def _count(self, claim: Claim, sign: int, *, is_build: bool = False) -> None:
+    def _count(self, claim: Claim, sign: int) -> None:
         """Add a claim to used sums, tallies and group members (``sign`` 1), or subtract it (-1)."""
         tallies.add(self.tallies, claim, sign)
         for provider, amounts in counted_amounts(claim).items():
             used = self.used.setdefault(provider, {})
             for resource_class, amount in amounts.items():
                 used[resource_class] = used.get(resource_class, 0) + sign * amount
-            if used.get(REPORTED_BUILT) and FOREIGN_CLAIMS not in amounts:
-                built = used.get(BUILT, 0) + int(sign > 0 and not is_build)
-                used[BUILT] = min(built, used[REPORTED_BUILT], own_claims(used))
             self.changed_providers.add(provider)
+            self.built_only.discard(provider)
             if sign > 0 and names.is_api_provider(provider):
                 self.claimed_providers.add(provider)
         group = claim.counted_group

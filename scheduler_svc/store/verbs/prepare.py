@@ -99,7 +99,7 @@ def _write(partition: PartitionState, batch: ClaimBatch, plan: PreparePlan, now:
     for former in plan.former.values():
         partition.drop_claim(former)
     for claim in plan.new_claims:
-        partition.add_claim(claim, is_build=claim.consumer not in plan.former)
+        partition.add_claim(claim)
     if plan.new_claims and batch.group is not None and batch.group_generation:
         note_return(partition, batch.group.id)
 

@@ -6,8 +6,16 @@ from dataclasses import dataclass, field
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import GroupPolicy, Verdict
-from scheduler_svc.core.records import BUILT, CLAIMS, Allocations, Candidate, Claim, ClaimBatch, ClaimRef
-from scheduler_svc.store.unverified import own_claims
+from scheduler_svc.core.records import (
+    BUILT,
+    CLAIMS,
+    FOREIGN_CLAIMS,
+    Allocations,
+    Candidate,
+    Claim,
+    ClaimBatch,
+    ClaimRef,
+)
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.pinning import has_left
 
@@ -76,7 +84,7 @@ def _judge_rules(
     """Return FITS, or which rule besides capacity forbids the candidate."""
     host = candidate.host
     used, delta = partition.used.get(host, {}), plan.claim_deltas.get(host, 0)
-    builds = own_claims(used) - used.get(BUILT, 0)
+    builds = max(0, used.get(CLAIMS, 0) - used.get(FOREIGN_CLAIMS, 0) - used.get(BUILT, 0))
     numbers = zip(candidate.limits, (used.get(CLAIMS, 0), builds), strict=True)
     if any(limit is not None and number + delta >= limit for limit, number in numbers):
         return Verdict.LIMIT

@@ -133,8 +133,9 @@ local function capacity_verdict(candidate)
     return 'LIMIT'
   end
   if candidate.build_limit then
-    local builds = own_claims(sums[host]) - (sums[host].built or 0) + (claim_deltas[host] or 0)
-    if builds >= candidate.build_limit then
+    local used = sums[host]
+    local builds = math.max(0, (used.claims or 0) - (used.foreign_claims or 0) - (used.built or 0))
+    if builds + (claim_deltas[host] or 0) >= candidate.build_limit then
       return 'LIMIT'
     end
   end

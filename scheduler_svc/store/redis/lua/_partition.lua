@@ -25,7 +25,7 @@ local now_text, clock_text = int(now), int(clock)
 
 local quote = cjson.encode
 local sums, changed_providers, changed_set = {}, {}, {}
-local adds_builds = false -- whether the claims that the script adds are builds; else the host may have built them
+local built_only = {} -- providers of which only the number of built instances changed
 local claimed_providers = {} -- API-owned providers that got claims in this script
 local group_hosts, open_hosts = {}, { ['@api'] = true } -- API-owned providers are never audited
 
@@ -76,16 +76,12 @@ local function note_change(provider)
   end
 end
 
--- Returns the number of claims in a provider's sums, without foreign claims.
-local function own_claims(used)
-  return (used.claims or 0) - (used.foreign_claims or 0)
-end
-
 -- Sets how many instances of a node are reported as built. The caller flushes.
 local function report_built(node, number)
   local used = sums_of(node)
-  if (used.reported_built or 0) ~= number then
-    used.reported_built, used.built = number, math.min(number, own_claims(used))
+  if (used.built or 0) ~= number then
+    used.built = number
+    built_only[node] = not changed_set[node] or nil
     note_change(node)
   end
 end
@@ -98,10 +94,8 @@ local function count_at(provider, amounts, host, sign)
   used.claims = (used.claims or 0) + sign
   if host_of(provider) ~= host then
     used.foreign_claims = (used.foreign_claims or 0) + sign
-  elseif (used.reported_built or 0) > 0 then
-    local built = (used.built or 0) + (sign > 0 and not adds_builds and 1 or 0)
-    used.built = math.min(built, used.reported_built, own_claims(used))
   end
+  built_only[provider] = nil
   note_change(provider)
 end
 

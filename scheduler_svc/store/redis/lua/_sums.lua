@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes of changed sums, group counts and excess, once at the end of a script. Included by _partition.
 -- Pseudo classes in sums, which have no capacity.
-local CLAIM_COUNTS = { claims = true, foreign_claims = true, reported_built = true, built = true }
+local CLAIM_COUNTS = { claims = true, foreign_claims = true, built = true }
 
 -- Returns the capacity in `unit`: capacity, [capacity, min_unit, max_unit, step_size], or nil without an inventory.
 local function capacity_in(unit)
@@ -24,7 +24,7 @@ end
 -- Drops the sums of a removed provider without claims. The number of instances on a node of another system stays: its
 -- document may come before its provider.
 local function drop_idle_sums(provider, used)
-  local is_reported = host_of(provider) == '@api' and (used.reported_built or 0) > 0
+  local is_reported = host_of(provider) == '@api' and (used.built or 0) > 0
   if (used.claims or 0) > 0 or is_reported then
     return
   end
@@ -70,7 +70,9 @@ local function flush(flag)
   for i, provider in ipairs(changed_providers) do
     local text = sums_text(sums[provider])
     written[2 * i - 1], written[2 * i] = provider, text
-    changed[2 * i - 1], changed[2 * i] = provider, next_position
+    if not built_only[provider] then -- decisions on its capacity stay current
+      changed[#changed + 1], changed[#changed + 2] = provider, next_position
+    end
     body[i] = quote(provider) .. ':' .. text
   end
   local text = '{' .. table.concat(body, ',') .. '}'

@@ -293,7 +293,6 @@ for _, intent in ipairs(intents) do
     if intent.planned then
       owner = owner or cjson.decode('{' .. string.sub(common, 2) .. '}')
       intent.project, intent.user, intent.type = owner.project, owner.user, owner.type
-      adds_builds = not intent.former
       add_claim(intent, text_of(intent))
       note_return()
     end

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.admission import count_amounts
 from conductor.saga.alternate import alternate
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
@@ -57,8 +56,8 @@ def test_build_with_expired_claim_goes_to_alternate(cluster: SimulatedCluster) -
     cluster.check([uuid])
 
 
-def test_instance_counts_the_claim_of_a_forgotten_resize_at_its_alternate(cluster: SimulatedCluster) -> None:
-    """Given a claim of the next attempt with the amounts of another flavor."""
+def test_alternate_does_not_use_the_claim_of_a_forgotten_resize(cluster: SimulatedCluster) -> None:
+    """Given a prepared claim of the next attempt with the amounts of another flavor."""
     (uuid,) = uuid_list(1)
     cluster.hosts.behaviours[uuid, 1] = "refused"
     cluster.build([uuid])
@@ -68,7 +67,8 @@ def test_instance_counts_the_claim_of_a_forgotten_resize_at_its_alternate(cluste
     cluster.scheduler.select_destinations(CTXT, larger, [uuid], attempt=2)
     cluster.settle()
     assert cluster.statuses([uuid]) == ["ACTIVE"]
-    assert (cluster.record(uuid).attempt, cluster.record(uuid).amounts) == (2, count_amounts(larger))
+    (claim,) = cluster.ledger.store.claims()[0]
+    assert (claim.attempt, claim.allocations) == (3, {claim.host: SPEC.resources})
     cluster.check([uuid])
 
 

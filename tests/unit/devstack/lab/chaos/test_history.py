@@ -91,5 +91,7 @@ def test_fence_may_be_forgotten_by_a_later_loss(tmp_path: Path) -> None:
     lines.fault(name="restarted", loses_claims=False)
     lines.fault(name="emptied", loses_claims=True)
     read = history.read(path)
-    unfenced = [(host, at) for host in ("h1", "h2") for at in (3.5, 4.5) if read.may_have_forgotten_fence(host, at)]
+    unfenced = [
+        (host, at) for host in ("h1", "h2") for at in (3.5, 4.5, 200.0) if read.may_have_forgotten_fence(host, at)
+    ]
     assert unfenced == [("h1", 4.5)]

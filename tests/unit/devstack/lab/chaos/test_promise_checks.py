@@ -292,6 +292,17 @@ def test_two_guests_after_a_store_forgot_the_fence_of_one(host: str) -> None:
     run.history.faults += [{"at": 2.1, "hosts": [host]}, {"at": 2.2, "loses_claims": True}]
     run.history.guests.append(GuestSighting(2.5, "h1", RUNS, 1, False, ("attempt 2 on h2",)))
     assert not run.check().violations
+    run.history.guests.append(GuestSighting(200.0, "h1", RUNS, 1, False, ("attempt 2 on h2",)))
+    assert run.kinds() == {ViolationKind.DOUBLY_RUNNING}
+
+
+def test_guest_that_stopped_while_its_list_was_forgotten() -> None:
+    run = CraftedRun()
+    run.history.guests.append(GuestSighting(2.0, "h1", RUNS, 7, False))
+    run.history.operations.append(Operation("list", [RUNS], 8.0, 8.1, CallOutcome.ACKNOWLEDGED))
+    run.history.faults.append({"at": 9.0, "forgets_since": 7.0})
+    run.history.forget()
+    assert run.kinds() == {ViolationKind.STOPPED}
 
 
 def test_sums_beyond_capacity_at_one_time() -> None:
