@@ -163,8 +163,8 @@ def test_source_ends_while_the_deletion_of_its_server_begins_the_move_again() ->
 def test_end_of_a_deleted_source_counts_after_its_claim_had_ended() -> None:
     """Given a live migration without a destination, whose source had lost its claim."""
     migration = MigrationRecord("m", "u", MigrationKind.LIVE, MigrationStatus.PREPARING, "h2/n", source_attempt=2)
-    lost = {**ENDED, "attempt": 2, "outcome": "lost"}
-    leaving = replace(TERMINATING, step=SagaStep.END_SOURCE, migration=migration, history=[ENDED, lost])
+    ended_entry = {**ENDED, "attempt": 2, "outcome": "lost"}
+    leaving = replace(TERMINATING, step=SagaStep.END_SOURCE, migration=migration, history=[ENDED, ended_entry])
     ended = apply_result(leaving, outcome("gone"))
     assert ended is not None
     assert (ended.status, ended.step, ended.open_migration) == (InstanceStatus.DELETING, SagaStep.ABORT, None)
