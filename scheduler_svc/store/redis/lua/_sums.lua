@@ -81,7 +81,9 @@ local function flush(flag)
   append('used', text)
   if flag or redis.call('HLEN', K.excess) > 0 then
     for _, provider in ipairs(changed_providers) do
-      update_excess(provider, sums[provider], flag)
+      if not built_only[provider] then
+        update_excess(provider, sums[provider], flag)
+      end
     end
   end
   for _, provider in ipairs(changed_providers) do
