@@ -11,7 +11,9 @@ Reads = Mapping[str, frozenset[str]]
 NO_READS: Reads = {}
 ALWAYS = "inventories"  # claims need it
 CLAIMED = "used"  # sums of the store; agents never send them
-INSTANCES, IO_OPS = "metrics.instances", "metrics.io_ops"  # reported counts to which workers add unreported claims
+# Reported counts to which workers add unreported claims, and the number of resizes from a host that Nova has not
+# confirmed yet: their claims at the source have no instance.
+INSTANCES, IO_OPS, UNCONFIRMED_RESIZES = "metrics.instances", "metrics.io_ops", "metrics.unconfirmed_resizes"
 
 
 def union(read_sets: Iterable[Reads]) -> Reads:
@@ -20,7 +22,7 @@ def union(read_sets: Iterable[Reads]) -> Reads:
         for namespace, keys in reads.items():
             merged[namespace] = merged.get(namespace, frozenset()) | keys
     if IO_OPS in merged.get("compute", ()):
-        merged["compute"] |= {INSTANCES}
+        merged["compute"] |= {INSTANCES, UNCONFIRMED_RESIZES}
     return merged
 
 

@@ -14,8 +14,7 @@ Allocations = Mapping[str, Amounts]  # provider -> amounts
 # Pseudo resource classes of used sums. They are in lower case, unlike resource classes, and have no capacity.
 CLAIMS = "claims"  # number of live claims on a node, or with allocations from a provider
 FOREIGN_CLAIMS = "foreign_claims"  # live claims of nodes of other service hosts; no agent builds them here
-BUILT = "built"  # instances on a node that its last report counts as built
-CLAIM_COUNTS = frozenset({CLAIMS, FOREIGN_CLAIMS, BUILT})
+CLAIM_COUNTS = frozenset({CLAIMS, FOREIGN_CLAIMS})
 
 
 class ClaimRef(NamedTuple):

@@ -26,7 +26,7 @@ MAPPINGS = {
     TOMBSTONES: ("ended", "ended_at"),
     PINS: ("pins",),
     HOSTS: (
-        *("providers", "capacity", "used", "changed", "eligible", "excess"),
+        *("providers", "capacity", "used", "changed", "eligible", "built", "excess"),
         *("generations", "provider_names", "children"),
         *("services", "reports", "beats", "alive", "opened", "awaited", "clock_offsets"),
     ),

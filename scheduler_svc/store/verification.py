@@ -8,7 +8,7 @@ from typing import Any
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
-from scheduler_svc.core.records import BUILT, CLAIM_COUNTS, Amounts, Claim
+from scheduler_svc.core.records import CLAIM_COUNTS, Amounts, Claim
 from scheduler_svc.store import reports, tallies
 from scheduler_svc.store.allocations import holder_keys, unheld_amounts
 from scheduler_svc.store.records import Verification
@@ -103,7 +103,7 @@ def _capacity(dump: StoreDump, provider: str, resource_class: str) -> int:
 def _sum_problems(dump: StoreDump, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:
     stored = {(provider, name): amount for provider, used in dump.used.items() for name, amount in used.items()}
     for key in sorted(stored.keys() | sums.keys()):
-        if key[1] != BUILT and stored.get(key, 0) != sums.get(key, 0):
+        if stored.get(key, 0) != sums.get(key, 0):
             yield f"{key[1]} at {key[0]}: recorded as used {stored.get(key, 0)}, used by claims {sums.get(key, 0)}"
 
 

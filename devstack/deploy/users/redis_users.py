@@ -76,14 +76,14 @@ PLACEMENT = RedisUser(
     ),
     selectors=(AclSelector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),),
 )
-# Keys that gantt-nova-bridge writes: documents, their log, members of aggregates with repeated decisions, and sums of
-# nodes, which have the number of built instances.
+# Keys that gantt-nova-bridge writes: documents, their log, numbers of built instances, and members of aggregates with
+# repeated decisions.
 BRIDGE_NAMESPACES = ("compute_node", "nova_bridge", "aggregate", "gantt.nova_bridge")
 BRIDGE_STATES = tuple(f"gantt:{{p:*}}:state:{namespace}" for namespace in BRIDGE_NAMESPACES)
-BRIDGE_WRITTEN = ("meta", "log", "eligible", "used", "changed")
+BRIDGE_WRITTEN = ("meta", "log", "eligible", "built")
 # Keys that a new epoch changes, which any connection may begin; then keys that the scripts only read.
 EPOCH_WRITTEN = ("awaited", "beats", "generations")
-BRIDGE_READ = ("opened", "reports", "alive", "capacity", "providers", "excess")
+BRIDGE_READ = ("opened", "reports", "alive", "capacity")
 RUN_SCRIPTS = ("+eval", "+evalsha")
 NOVA_BRIDGE = RedisUser(
     "nova-bridge",
@@ -96,10 +96,7 @@ NOVA_BRIDGE = RedisUser(
         *FAILOVER,
     ),
     selectors=(
-        AclSelector(
-            tuple(f"gantt:{{p:*}}:{word}" for word in BRIDGE_READ),
-            ("+hget", "+hmget", "+hkeys", "+hgetall", "+hlen", "+hexists"),
-        ),
+        AclSelector(tuple(f"gantt:{{p:*}}:{word}" for word in BRIDGE_READ), ("+hget", "+hmget", "+hkeys", "+hgetall")),
         # All scripts of a partition declare the claims' keys; Redis checks the commands inside them one by one.
         AclSelector(
             (

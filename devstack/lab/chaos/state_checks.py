@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from devstack.lab.chaos.final_state import Allocations, FinalState, StoredClaim, StoredPartition
 from devstack.lab.chaos.violations import Violation, ViolationKind
 from rpcapi.resources.names import host_of
-from scheduler_svc.core.records import BUILT, CLAIMS, FOREIGN_CLAIMS
+from scheduler_svc.core.records import CLAIMS, FOREIGN_CLAIMS
 
 Sums = Counter[tuple[str, str]]
 ClaimsByInstance = Mapping[str, Sequence[StoredClaim]]
@@ -110,7 +110,7 @@ def _wrong_sums(partition: StoredPartition) -> Iterator[Violation]:
     )
     recorded = _sums([partition.used])
     for key in sorted(computed.keys() | recorded.keys()):
-        if key[1] != BUILT and computed[key] != recorded[key]:
+        if computed[key] != recorded[key]:
             yield Violation(
                 ViolationKind.WRONG_SUMS,
                 key[0],

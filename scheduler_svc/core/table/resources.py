@@ -76,14 +76,13 @@ class ResourceColumns(ColumnGroup):
 
 
 class ClaimCounts(ColumnGroup):
-    """Numbers of live claims and of built instances, one row per provider; see CLAIM_COUNTS."""
+    """Numbers of live claims, one row per provider; see CLAIMS and FOREIGN_CLAIMS."""
 
     EMPTY: ClassVar = dict.fromkeys(sorted(CLAIM_COUNTS), np.int64(0))
     __slots__ = tuple(EMPTY)
 
     claims: IntColumn
     foreign_claims: IntColumn
-    built: IntColumn
 
 
 class ResourceTable(dict[str, ResourceColumns]):

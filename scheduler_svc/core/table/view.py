@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_svc.core.reads import INSTANCES, IO_OPS
+from scheduler_svc.core.reads import INSTANCES, IO_OPS, UNCONFIRMED_RESIZES
 from scheduler_svc.core.table.addresses import Network
 from scheduler_svc.core.table.aggregates import ZONE, AggregateView
 from scheduler_svc.core.table.columns import Column, FloatColumn, Rows, read_only
@@ -224,8 +224,12 @@ class View:
         counts, size = self._table.resources.counts, self.size
         if key == INSTANCES:
             return counts.claims[:size].astype(np.float64)
-        is_unknown = np.isnan(self._table.states.numbers("compute", INSTANCES)[:size])
-        return np.where(is_unknown, np.nan, (counts.claims - counts.foreign_claims - counts.built)[:size])
+        instances, io_ops, resizes = (
+            self._table.states.numbers("compute", name)[:size] for name in (INSTANCES, IO_OPS, UNCONFIRMED_RESIZES)
+        )
+        built = np.maximum(instances - np.nan_to_num(io_ops), 0) + np.nan_to_num(resizes)
+        builds: FloatColumn = (counts.claims - counts.foreign_claims)[:size] - built
+        return builds
 
     def state_is(self, namespace: str, key: str, text: str) -> Column:
         """Return a mask of the hosts whose key equals ``text``. Keys and errors as in ``state``."""

@@ -36,7 +36,7 @@ class MemoryPartition(WholePartition):
         self.ended_at = _NewestLast()
         self.groups, self.pins = {}, {}
         self.providers, self.capacity, self.used = {}, {}, {}
-        self.changed, self.eligible, self.excess = {}, {}, {}
+        self.changed, self.eligible, self.built, self.excess = {}, {}, {}, {}
         self.generations, self.children, self.provider_names = {}, {}, {}
         self.generation_base = self.vocabulary = 0
         self.services, self.reports, self.beats, self.alive, self.opened = {}, {}, {}, {}, {}

@@ -30,6 +30,7 @@ KEYS: dict[str, str] = {
     "used": "hash provider -> sums of live claims, JSON {class: sum}",
     "changed": "hash provider -> position of the last change of its sums or inventories",
     "eligible": "hash provider, or service host for all its nodes -> position of the last change of its eligibility",
+    "built": "hash node -> number of instances that its last report counts as built",
     "generations": "hash provider -> increments of its generation in this epoch",
     "provider_names": "hash name of a provider that the Placement API made -> its id",
     "api_changed": "hash service host -> position of the last change that the Placement API made in its trees",

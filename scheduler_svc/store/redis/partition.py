@@ -56,6 +56,7 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "awaited": (RedisMembers, FLAG),
     "changed": (RedisPositions, NUMBER),
     "eligible": (RedisPositions, NUMBER),
+    "built": (RedisPositions, NUMBER),
     "api_changed": (RedisPositions, NUMBER),
     "clock_offsets": (RedisPositions, NUMBER),
     "ended_at": (RedisScores, NUMBER),

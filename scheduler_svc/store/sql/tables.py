@@ -57,6 +57,7 @@ PROVIDERS = _table(
     _view("used", "used", Text, JSON),
     _view("changed", "changed", BigInteger),
     _view("eligible", "eligible", BigInteger),
+    _view("built", "built", BigInteger),
     _view("excess", "excess", Text, JSON),
     _view("generations", "generation", BigInteger),  # increments since the epoch began
     _view("children", "children", Text, JSON),  # ids of API-owned providers directly below

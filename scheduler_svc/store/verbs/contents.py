@@ -61,6 +61,7 @@ class PartitionStorage(abc.ABC):
     changed: MutableMapping[str, int]  # position of the last change of sums or inventories
     # Position of the last change of eligibility; it makes earlier decisions stale. A service host's covers its nodes.
     eligible: MutableMapping[str, int]
+    built: MutableMapping[str, int]  # instances on a node that its last report counts as built
     excess: MutableMapping[str, dict[str, int]]  # {class: partition time of the flag}
     generations: MutableMapping[str, int]  # increments in this epoch; see PartitionState.generation_of
     children: MutableMapping[str, list[str]]  # sorted ids of API-owned providers directly below

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import (
-    BUILT,
     CLAIM_COUNTS,
-    CLAIMS,
     Claim,
     ClaimRef,
     LogEntry,
@@ -41,7 +39,6 @@ class PartitionState(PartitionStorage):
 
     def __init__(self) -> None:
         self.changed_providers: set[str] = set()
-        self.built_only: set[str] = set()  # those of which only the number of built instances changed
         self.claimed_providers: set[str] = set()  # API-owned providers to which this verb has added claims
 
     def advance(self, clock_ms: int, max_step_ms: int) -> int:
@@ -161,15 +158,6 @@ class PartitionState(PartitionStorage):
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), -1)
 
-    def report_built(self, node: str, number: int) -> None:
-        """Set how many instances of a node are reported as built. The caller flushes."""
-        used = self.used.get(node, {})
-        if used.get(BUILT, 0) != number:
-            self.used[node] = {**used, BUILT: number}
-            if node not in self.changed_providers:
-                self.built_only.add(node)
-            self.changed_providers.add(node)
-
     def add_tombstone(self, ref: ClaimRef, state: str, now: int, *, proves_before: int = 0) -> None:
         """Record how an attempt ended. Its end proves that attempts before ``proves_before`` have ended too."""
         self.ended.setdefault(ref.consumer, {})[ref.attempt] = tombstones.encode(ref.attempt, state, proves_before)
@@ -268,24 +256,17 @@ class PartitionState(PartitionStorage):
         payload = {provider: dict(self.used.get(provider, {})) for provider in sorted(self.changed_providers)}
         position = self.append("used", payload)
         for provider in sorted(self.changed_providers):
-            if provider not in self.built_only:  # decisions on its capacity stay current
-                self.changed[provider] = position
+            self.changed[provider] = position
             self.update_excess(provider, now, flag=flag)
             self.drop_idle_sums(provider)
         for provider in self.claimed_providers:
             self.increase_generation(provider)
         self.changed_providers.clear()
-        self.built_only.clear()
         self.claimed_providers.clear()
 
     def drop_idle_sums(self, provider: str) -> None:
-        """Drop the used sums of a removed provider without claims.
-
-        The number of instances on a node of another system stays: its document may come before its provider.
-        """
-        used = self.used.get(provider, {})
-        is_reported = names.is_api_provider(provider) and used.get(BUILT)
-        if provider not in self.providers and not used.get(CLAIMS) and not is_reported:
+        """Drop the used sums of a removed provider without claims."""
+        if provider not in self.providers and not any(self.used.get(provider, {}).values()):
             self.used.pop(provider, None)
             self.changed.pop(provider, None)
 
@@ -318,7 +299,6 @@ class PartitionState(PartitionStorage):
             for resource_class, amount in amounts.items():
                 used[resource_class] = used.get(resource_class, 0) + sign * amount
             self.changed_providers.add(provider)
-            self.built_only.discard(provider)
             if sign > 0 and names.is_api_provider(provider):
                 self.claimed_providers.add(provider)
         group = claim.counted_group

@@ -36,6 +36,7 @@ def remove(partition: PartitionState, now: int, name: str, host: str, *, lost: b
         partition.beats,
         partition.alive,
         partition.eligible,
+        partition.built,
         partition.clock_offsets,
     ):
         mapping.pop(host, None)

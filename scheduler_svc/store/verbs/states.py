@@ -147,13 +147,12 @@ def _apply(partition: PartitionState, plan: reports.ReportPlan, now: int) -> Non
         for change in plan.changes:
             name = change.document["id"]
             partition.providers[name] = dict(change.document)
-            partition.report_built(name, reports.built_in(change.document))
+            partition.built[name] = reports.built_in(change.document)
             if change.inventory:
                 partition.capacity[name] = reports.capacity_of(change.document)
                 partition.changed[name] = position
                 partition.update_excess(name, now, flag=True)
     drop_nodes(partition, plan.removed_nodes, now)
-    partition.flush(now)
     partition.link_children(plan.linked, plan.unlinked)
     partition.make_stale(plan.stale_roots)
     if plan.stale_roots or any(change.inventory for change in plan.changes):
@@ -167,7 +166,7 @@ def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> N
     partition.append("gone", list(removed))
     for name in removed:
         del partition.providers[name]
-        for mapping in (partition.capacity, partition.changed, partition.generations):
+        for mapping in (partition.capacity, partition.changed, partition.generations, partition.built):
             mapping.pop(name, None)
         if names.SEPARATOR in name:  # a name without a node part is also the name of a service host, which stays
             partition.eligible.pop(name, None)
@@ -232,7 +231,7 @@ def list_state(
 
 
 def put_state(
-    partition: PartitionState, now: int, namespace: str, name: str, version: int, *, document: Mapping[str, Any]
+    partition: PartitionState, _now: int, namespace: str, name: str, version: int, *, document: Mapping[str, Any]
 ) -> int:
     """Store a validated document; return its version, which is the position of its last change."""
     if namespace == namespaces.SERVICE:
@@ -246,12 +245,13 @@ def put_state(
     copied = copy.deepcopy(dict(document))
     position = partition.append("state", {namespace: {name: copied}})
     partition.states[entry] = (position, copied)
-    _report_built(partition, now, namespace, name, document)
+    if namespace == compute_node.NAMESPACE:
+        partition.built[name] = reports.built_in(document)
     _make_members_stale(partition, namespace, stored, document)
     return position
 
 
-def delete_state(partition: PartitionState, now: int, namespace: str, name: str, version: int) -> None:
+def delete_state(partition: PartitionState, _now: int, namespace: str, name: str, version: int) -> None:
     entry = namespaces.entry_of(namespace, name)
     versioned = partition.states.get(entry)
     if versioned is None:
@@ -260,16 +260,9 @@ def delete_state(partition: PartitionState, now: int, namespace: str, name: str,
         raise namespaces.conflict(namespace, name, versioned[0], version)
     partition.append("state", {namespace: {name: None}})
     del partition.states[entry]
-    _report_built(partition, now, namespace, name, None)
-    _make_members_stale(partition, namespace, versioned[1], None)
-
-
-def _report_built(
-    partition: PartitionState, now: int, namespace: str, name: str, document: Mapping[str, Any] | None
-) -> None:
     if namespace == compute_node.NAMESPACE:
-        partition.report_built(name, reports.built_in(document))
-        partition.flush(now)
+        partition.built.pop(name, None)
+    _make_members_stale(partition, namespace, versioned[1], None)
 
 
 def _make_members_stale(

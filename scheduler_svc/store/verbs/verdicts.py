@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from rpcapi.resources import names
 from rpcapi.resources.claims import GroupPolicy, Verdict
 from scheduler_svc.core.records import (
-    BUILT,
     CLAIMS,
     FOREIGN_CLAIMS,
     Allocations,
@@ -84,7 +83,7 @@ def _judge_rules(
     """Return FITS, or which rule besides capacity forbids the candidate."""
     host = candidate.host
     used, delta = partition.used.get(host, {}), plan.claim_deltas.get(host, 0)
-    builds = max(0, used.get(CLAIMS, 0) - used.get(FOREIGN_CLAIMS, 0) - used.get(BUILT, 0))
+    builds = max(0, used.get(CLAIMS, 0) - used.get(FOREIGN_CLAIMS, 0) - partition.built.get(host, 0))
     numbers = zip(candidate.limits, (used.get(CLAIMS, 0), builds), strict=True)
     if any(limit is not None and number + delta >= limit for limit, number in numbers):
         return Verdict.LIMIT

@@ -9,7 +9,6 @@ from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy
 from scheduler_svc.core.records import (
-    BUILT,
     CLAIM_COUNTS,
     UNLIMITED,
     Candidate,
@@ -285,11 +284,6 @@ class ProtocolCluster:
         verifications = [partition.check() for partition in self.partitions]
         assert all(item.claims == verifications[0].claims for item in verifications)
         assert all(timeless_excess(item.excess) == timeless_excess(verifications[0].excess) for item in verifications)
-        built = [
-            {name: used[BUILT] for name, used in partition.store.snapshot().used.items() if used.get(BUILT)}
-            for partition in self.partitions
-        ]
-        assert all(item == built[0] for item in built), built
         listed = [sorted(map(timeless, partition.store.claims()[0]), key=str) for partition in self.partitions]
         assert all(item == listed[0] for item in listed), listed
 

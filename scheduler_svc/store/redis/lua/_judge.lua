@@ -134,7 +134,7 @@ local function capacity_verdict(candidate)
   end
   if candidate.build_limit then
     local used = sums[host]
-    local builds = math.max(0, (used.claims or 0) - (used.foreign_claims or 0) - (used.built or 0))
+    local builds = math.max(0, (used.claims or 0) - (used.foreign_claims or 0) - tonumber(redis.call('HGET', K.built, host) or 0))
     if builds + (claim_deltas[host] or 0) >= candidate.build_limit then
       return 'LIMIT'
     end

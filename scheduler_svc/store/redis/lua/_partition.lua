@@ -25,7 +25,6 @@ local now_text, clock_text = int(now), int(clock)
 
 local quote = cjson.encode
 local sums, changed_providers, changed_set = {}, {}, {}
-local built_only = {} -- providers of which only the number of built instances changed
 local claimed_providers = {} -- API-owned providers that got claims in this script
 local group_hosts, open_hosts = {}, { ['@api'] = true } -- API-owned providers are never audited
 
@@ -69,23 +68,6 @@ local function group_of(id)
   return group_hosts[id]
 end
 
-local function note_change(provider)
-  if not changed_set[provider] then
-    changed_set[provider] = true
-    changed_providers[#changed_providers + 1] = provider
-  end
-end
-
--- Sets how many instances of a node are reported as built. The caller flushes.
-local function report_built(node, number)
-  local used = sums_of(node)
-  if (used.built or 0) ~= number then
-    used.built = number
-    built_only[node] = not changed_set[node] or nil
-    note_change(node)
-  end
-end
-
 local function count_at(provider, amounts, host, sign)
   local used = sums_of(provider)
   for class, amount in pairs(amounts) do
@@ -95,8 +77,10 @@ local function count_at(provider, amounts, host, sign)
   if host_of(provider) ~= host then
     used.foreign_claims = (used.foreign_claims or 0) + sign
   end
-  built_only[provider] = nil
-  note_change(provider)
+  if not changed_set[provider] then
+    changed_set[provider] = true
+    changed_providers[#changed_providers + 1] = provider
+  end
 end
 
 -- Adds a claim to the sums (sign 1), or subtracts it (-1). An unverified claim counts only at its host's providers.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes of a report's plan, whose rows are the remaining arguments. Include after _partition.
---@ keys eligible children
+--@ keys eligible built children
 local at = REST -- start of the next rows
 
 -- Returns an iterator over the next `count` rows of `width` arguments each.
@@ -24,6 +24,7 @@ local function drop_nodes(ids)
     redis.call('HDEL', K.capacity, id)
     redis.call('HDEL', K.changed, id)
     redis.call('HDEL', K.generations, id)
+    redis.call('HDEL', K.built, id)
     if host_of(id) ~= id then -- a bare name is also its service host's
       redis.call('HDEL', K.eligible, id)
     end
@@ -33,8 +34,7 @@ local function drop_nodes(ids)
 end
 
 -- Writes and logs providers. Rows: id, document ('' removes the provider), capacity as JSON ('' if unchanged), number of
--- instances that it reports as built. The caller flushes.
--- Returns whether any capacity changed.
+-- instances that it reports as built. Returns whether any capacity changed.
 local function write_documents(documents)
   local body, gone, resized = {}, {}, {}
   for id, document, capacity, built in documents do
@@ -43,7 +43,7 @@ local function write_documents(documents)
     else
       body[#body + 1] = quote(id) .. ':' .. document
       redis.call('HSET', K.providers, id, document)
-      report_built(id, tonumber(built))
+      redis.call('HSET', K.built, id, built)
     end
     if capacity ~= '' then
       resized[#resized + 1] = id

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes of changed sums, group counts and excess, once at the end of a script. Included by _partition.
--- Pseudo classes in sums, which have no capacity.
-local CLAIM_COUNTS = { claims = true, foreign_claims = true, built = true }
+local CLAIM_COUNTS = { claims = true, foreign_claims = true } -- pseudo classes in sums, which have no capacity
 
 -- Returns the capacity in `unit`: capacity, [capacity, min_unit, max_unit, step_size], or nil without an inventory.
 local function capacity_in(unit)
@@ -21,12 +20,12 @@ local function update_excess(provider, used, flag)
   end
 end
 
--- Drops the sums of a removed provider without claims. The number of instances on a node of another system stays: its
--- document may come before its provider.
+-- Drops the sums of a removed provider without claims.
 local function drop_idle_sums(provider, used)
-  local is_reported = host_of(provider) == '@api' and (used.built or 0) > 0
-  if (used.claims or 0) > 0 or is_reported then
-    return
+  for _, amount in pairs(used) do
+    if amount ~= 0 then
+      return
+    end
   end
   if redis.call('HEXISTS', K.providers, provider) == 0 then
     redis.call('HDEL', K.used, provider)
@@ -70,9 +69,7 @@ local function flush(flag)
   for i, provider in ipairs(changed_providers) do
     local text = sums_text(sums[provider])
     written[2 * i - 1], written[2 * i] = provider, text
-    if not built_only[provider] then -- decisions on its capacity stay current
-      changed[#changed + 1], changed[#changed + 2] = provider, next_position
-    end
+    changed[2 * i - 1], changed[2 * i] = provider, next_position
     body[i] = quote(provider) .. ':' .. text
   end
   local text = '{' .. table.concat(body, ',') .. '}'
@@ -81,9 +78,7 @@ local function flush(flag)
   append('used', text)
   if flag or redis.call('HLEN', K.excess) > 0 then
     for _, provider in ipairs(changed_providers) do
-      if not built_only[provider] then
-        update_excess(provider, sums[provider], flag)
-      end
+      update_excess(provider, sums[provider], flag)
     end
   end
   for _, provider in ipairs(changed_providers) do

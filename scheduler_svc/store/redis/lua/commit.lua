@@ -15,7 +15,7 @@
 -- ARGV: log length, plan as JSON
 -- Returns: done 0|1, epoch, position
 --@ args log_length plan
---@ keys reports services alive awaited beats clock_offsets eligible api_changed children provider_names
+--@ keys reports services alive awaited beats clock_offsets eligible built api_changed children provider_names
 --@ include _partition
 local plan = cjson.decode(A.plan)
 

@@ -16,7 +16,7 @@
 --          allocations as JSON, '' if they are the resources on its host;
 --          or nothing: the script only expired claims, and more may be overdue; call again
 --@ args log_length epoch position ttl_ms alternates common resources group group_generation members record request_id project decision_bytes fresh final
---@ keys eligible pins
+--@ keys eligible built pins
 --@ include _partition
 --@ include _forgotten
 --@ include _decisions

@@ -134,7 +134,6 @@ end
 local function apply(report)
   local documents, links = rows(A.changes, 4), rows(A.links, 3)
   local has_new_capacity = write_documents(documents)
-  flush(false)
   write_links(links)
   make_stale(has_new_capacity)
   redis.call('HSET', K.reports, host, report)

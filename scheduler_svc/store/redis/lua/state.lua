@@ -5,7 +5,7 @@
 --       then names on which earlier decisions become stale; unknown names are skipped
 -- Returns: done 0|1, current version (position of the last change; 0: no document)
 --@ args log_length namespace name version document built
---@ keys state reports eligible
+--@ keys state reports eligible built
 --@ include _partition
 local BATCH = 1000 -- names per command
 local namespace, name, document = A.namespace, A.name, A.document
@@ -22,9 +22,8 @@ elseif version ~= tonumber(A.version) then
 end
 local logged = document == '' and 'null' or document
 version = append('state', '{' .. quote(namespace) .. ':{' .. quote(name) .. ':' .. logged .. '}}')
-if A.built ~= '' then
-  report_built(name, tonumber(A.built))
-  flush(false)
+if A.built ~= '' and document ~= '' then
+  redis.call('HSET', K.built, name, A.built)
 end
 for first = REST, #ARGV, BATCH do
   local last = math.min(#ARGV, first + BATCH - 1)
@@ -38,6 +37,7 @@ for first = REST, #ARGV, BATCH do
 end
 if document == '' then
   redis.call('HDEL', K.state, name)
+  redis.call('HDEL', K.built, name)
   return { 1, 0 }
 end
 redis.call('HSET', K.state, name, '{"schema":1,"version":' .. int(version) .. ',"state":' .. document .. '}')

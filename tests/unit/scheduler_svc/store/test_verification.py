@@ -154,11 +154,6 @@ SPREAD_DUMP = replace(
 )
 
 
-def test_number_of_built_instances_is_no_sum_of_claims() -> None:
-    used = {**SPREAD_DUMP.used, "h1": {**SPREAD_DUMP.used["h1"], "built": 3}}
-    assert verify(replace(SPREAD_DUMP, used=used)).problems == []
-
-
 def test_holder_that_is_missing_or_has_no_claim_is_a_problem() -> None:
     assert verify(SPREAD_DUMP).problems == []
     assert verify(replace(SPREAD_DUMP, holders=[])).problems == [

@@ -113,12 +113,6 @@ def test_claim_counts_as_foreign_on_a_provider_of_another_host() -> None:
     assert violation.evidence == "foreign_claims: 0 recorded as used, 1 used by live claims"
 
 
-def test_numbers_of_built_instances_are_no_sums_of_claims() -> None:
-    run = CraftedRun()
-    run.change_partition(used={"h1/node0": {**USED, "built": 3}})
-    assert run.check().violations == []
-
-
 def test_claims_beyond_capacity() -> None:
     run = CraftedRun()
     run.change_partition(capacity={"h1/node0": {"VCPU": 1}})
