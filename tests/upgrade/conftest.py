@@ -13,7 +13,7 @@ from devstack.peer_environments import default_cache
 from tests.support.servers import missing
 
 PROJECT = Path(__file__).resolve().parents[2]
-FORMER = "923805ab"  # a commit whose stored data and messages this one reads; another one with GANTT_FORMER
+FORMER = "e8b92041"  # a commit whose stored data and messages this one reads; another one with GANTT_FORMER
 INSTALL_SECONDS = 900.0
 
 
