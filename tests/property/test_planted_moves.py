@@ -13,7 +13,7 @@ from tests.support.store.backends import memory_partition
 
 DOCS = CHECKOUT / "docs"
 STEPS = 60  # of an example, at most
-EXAMPLES = {"sampled": 200, "long": 3000}  # at most; the examples are always the same
+EXAMPLES = {"sampled": 500, "long": 3000}  # at most; the examples are always the same
 
 
 def parameters() -> list[object]:
