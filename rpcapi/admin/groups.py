@@ -1,43 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server groups, with the claims of their members."""
+"""Server groups and their members."""
 
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.admin import Session
 from rpcapi.resources.claims import MIGRATION, GroupPolicy
+from rpcapi.resources.statuses import WITHOUT_CLAIM
 
 if TYPE_CHECKING:
     from rpcapi.objects import ServerGroup
 
-Claims = Sequence[Mapping[str, Any]]
+
+class Member(NamedTuple):
+    """Server of a group on a node; ``state`` is its claim's for operators, the server's status for tenants."""
+
+    server: str
+    host: str
+    state: str
 
 
 class Group(NamedTuple):
-    """Server group with live claims (None: not readable by the caller); moving members leave ``sources``."""
+    """Server group with its members on hosts; moving members also have ``sources``, which tenants do not see."""
 
     id: str
     name: str
     project: str
     policy: str
     max_per_host: int
-    claims: Claims | None
-    sources: Claims
+    members: Sequence[Member]
+    sources: Sequence[Member]
 
     @property
-    def hosts(self) -> dict[str, int] | None:
-        if self.claims is None:
-            return None
-        return dict(sorted(Counter(claim["host"] for claim in self.claims).items()))
+    def hosts(self) -> dict[str, int]:
+        return dict(sorted(Counter(member.host for member in self.members).items()))
 
     @property
-    def state(self) -> str | None:
+    def state(self) -> str:
         """``split`` for an affinity group on several nodes, ``moving`` during migrations, otherwise ``ok``."""
-        if self.hosts is None:
-            return None
         if self.policy == GroupPolicy.AFFINITY and len(self.hosts) > 1:
             return "split"
         return "moving" if self.sources else "ok"
@@ -55,22 +58,22 @@ def create_group(
 
 def read_groups(session: Session) -> list[Group]:
     recorded = list(session.list_all(session.scheduler.list_server_groups, "groups"))
-    claims = _claims_by_group(session)
-    return [_with_claims(group, claims) for group in recorded]
+    return _with_members(session, recorded)
 
 
 def find_group(session: Session, text: str) -> Group:
     """Return the group with this id or name. Raises NotFound; InvalidRequest if the name is ambiguous."""
-    return _with_claims(_find(session, text), _claims_by_group(session))
+    (group,) = _with_members(session, [_find(session, text)])
+    return group
 
 
 def find_id(session: Session, text: str) -> str:
-    """Return the group's id without reading claims; otherwise like ``find_group``."""
+    """Return the group's id without its members; otherwise like ``find_group``."""
     return str(_find(session, text).id)
 
 
 def members_of(session: Session, text: str) -> list[str]:
-    uuids = [claim["consumer"] for claim in find_group(session, text).claims or ()]
+    uuids = [member.server for member in find_group(session, text).members]
     if not uuids:
         raise errors.NotFound(what=f"A member of server group {text}")
     return uuids
@@ -104,28 +107,29 @@ def _find(session: Session, text: str) -> "ServerGroup":
     return named[0]
 
 
-def _with_claims(group: "ServerGroup", claims_by_group: Mapping[str, Claims] | None) -> Group:
-    claims = None if claims_by_group is None else claims_by_group.get(group.id, ())
-    return Group(
-        group.id,
-        group.name,
-        group.project,
-        group.policy,
-        group.max_per_host,
-        claims=None if claims is None else [claim for claim in claims if claim["type"] != MIGRATION],
-        sources=[claim for claim in claims or () if claim["type"] == MIGRATION],
-    )
-
-
-def _claims_by_group(session: Session) -> dict[str, Claims] | None:
-    """Return members' claims by group id; None if the caller may not read claims."""
-    claims: dict[str, list[Mapping[str, Any]]] = {}
+def _with_members(session: Session, groups: Sequence["ServerGroup"]) -> list[Group]:
+    members: defaultdict[str, list[Member]] = defaultdict(list)
+    sources: defaultdict[str, list[Member]] = defaultdict(list)
     try:
         for claim in _claims_of_members(session):
-            claims.setdefault(claim["group_id"], []).append(claim)
-    except errors.CallerRefused:
-        return None
-    return dict(claims)
+            ends = sources if claim["type"] == MIGRATION else members
+            ends[claim["group_id"]].append(Member(claim["consumer"], claim["host"], claim["state"]))
+    except errors.CallerRefused:  # a tenant may read its own servers only
+        for server in session.list_instances():
+            if server.group_id is not None and server.host is not None and server.status not in WITHOUT_CLAIM:
+                members[server.group_id].append(Member(server.uuid, server.host, server.status))
+    return [
+        Group(
+            group.id,
+            group.name,
+            group.project,
+            group.policy,
+            group.max_per_host,
+            members=members[group.id],
+            sources=sources[group.id],
+        )
+        for group in groups
+    ]
 
 
 def _claims_of_members(session: Session, host: str | None = None) -> Iterator[Mapping[str, Any]]:

@@ -2,8 +2,6 @@
 """``gantt group``: server groups."""
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
 
 from rpcapi.admin import groups
 from rpcapi.admin.argument import Argument
@@ -48,7 +46,7 @@ class ListGroups(Lister):
                 group.project,
                 group.policy,
                 group.state,
-                None if group.claims is None else len(group.claims),
+                len(group.members),
                 counts_cell(group.hosts),
             )
             for group in groups.read_groups(self.session)
@@ -67,8 +65,8 @@ class ShowGroup(ShowOne):
                 "group": group.id,
                 **attributes(group, "name", "project", "policy", "max_per_host", "state"),
                 "hosts": counts_cell(group.hosts),
-                "members": lines_cell([_member_line(claim) for claim in group.claims or ()]),
-                "sources": lines_cell([_member_line(claim) for claim in group.sources]),
+                "members": lines_cell([_member_line(member) for member in group.members]),
+                "sources": lines_cell([_member_line(member) for member in group.sources]),
             }
         )
 
@@ -83,5 +81,5 @@ class DeleteGroup(Command):
         self.session.call(self.session.scheduler.delete_server_group, group_id)
 
 
-def _member_line(claim: Mapping[str, Any]) -> str:
-    return f"{claim['consumer']} on {claim['host']}, {claim['state']}"
+def _member_line(member: groups.Member) -> str:
+    return f"{member.server} on {member.host}, {member.state}"

@@ -136,7 +136,9 @@ class ShowServer(ShowOne):
         (instance,) = waiting.fetch_instances(self.session, uuids)
         return self.dict2columns(
             {
-                **attributes(instance, "uuid", "name", "flavor", "status", "host", "attempt", "migration", "reason"),
+                **attributes(
+                    instance, "uuid", "name", "flavor", "status", "host", "attempt", "migration", "group_id", "reason"
+                ),
                 "ended_attempts": attempts_cell(instance.history),
                 "request_id": instance.request_id,
                 "project": instance.project_id,

@@ -11,6 +11,7 @@ class Instance(base.GanttObject):
 
     - ``host``: Resource name of the current or last attempt; during a move the source until the instance stops there.
     - ``migration``: Uuid of the current or last migration.
+    - ``group_id``: Its server group.
     - ``reason``: Error in status ERROR; in status ACTIVE the assignments other than amounts, such as pinned CPUs.
     - ``history``: {attempt, host, outcome, reason} of each ended attempt.
     """
@@ -30,6 +31,7 @@ class Instance(base.GanttObject):
         "updated_ms": fields.IntegerField(),
         "name": fields.StringField(nullable=True, default=None),
         "migration": fields.StringField(nullable=True, default=None),
+        "group_id": fields.StringField(nullable=True, default=None),
     }
 
 

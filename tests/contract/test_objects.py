@@ -33,7 +33,7 @@ FINGERPRINTS = {
     "GuestTransitions": "1.0-437cc01abf62d1d8a4dd26e119a164fb",
     "HostState": "1.0-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
-    "Instance": "1.0-faf90f74cbb3650af6ad496c12f9a18c",
+    "Instance": "1.0-8599a84b9aa6b44e3e4b5a13bb5e6e37",
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
     "Migration": "1.0-f6a119b4184677f146f12e3eaf7e7bb6",
     "MigrationChecks": "1.0-72a473dbc7e6b001551ca0a61344cbce",
@@ -108,6 +108,7 @@ INSTANCE = {
     "updated_ms": 2,
     "name": "n",
     "migration": "m",
+    "group_id": "g",
 }
 STATE = {"namespace": "compute", "name": "h", "version": 1, "document": {"used": {"VCPU": 1}, "zone": None}}
 GROUP = {"id": "g", "name": "web", "project": "p", "policy": "anti-affinity", "max_per_host": 2}

@@ -14,7 +14,7 @@ from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
 from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.conductors import make_conductor
-from tests.support.conductor.simulated_cluster import uuid_list
+from tests.support.conductor.simulated_cluster import SPEC, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(3)
 
@@ -44,6 +44,15 @@ def test_instance_has_the_fields_of_record_and_request(conductor: Conductor, sto
     assert (instance.request_id, instance.project_id, instance.user_id) == ("req-1", "project", "user")
     assert (instance.status, instance.host, instance.attempt, instance.reason) == ("ERROR", "g/n", 2, "why")
     assert (instance.history, instance.created_ms, instance.updated_ms) == ([ended], 1000, 1000)
+
+
+def test_instance_names_its_server_group() -> None:
+    cluster = SimulatedCluster({"h/n": 8})
+    cluster.conductor()
+    cluster.build(UUIDS[:1], SPEC.with_values(group_id="g", group_policy="affinity"))
+    cluster.build(UUIDS[1:2], SPEC)
+    page = instances.list_instances(cluster.store, None, 9, deleted=False)
+    assert [instance.group_id for instance in page.instances] == ["g", None]
 
 
 def test_instances_are_in_the_order_of_the_call(conductor: Conductor) -> None:

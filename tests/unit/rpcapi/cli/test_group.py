@@ -52,13 +52,22 @@ def test_name_of_several_groups_is_refused(cluster, gantt):
     assert gantt("group", "show", "web").err == "Invalid request: 2 server groups are named web: use an id\n"
 
 
-def test_caller_who_may_not_read_claims_sees_groups_without_members(groups, gantt, monkeypatch):
+def test_tenant_sees_its_servers_in_a_group(groups, gantt, monkeypatch):
+    """Given a tenant, who may not read claims, with an ended and a failed member."""
+
     def refuse(_claims, _ctxt, **_values):
         raise errors.CallerRefused(caller="a client", service="claims", method="list_claims", why="it may not")
 
     monkeypatch.setattr(type(groups.claims), "list_claims", expose(refuse))
-    group = gantt("group", "show", "h", "-f", "json").json
-    assert (group["policy"], group["state"], group["hosts"], group["members"]) == ("anti-affinity", None, None, [])
+    add_instances(groups, "a", group_id="g")
+    add_instances(groups, "b", group_id="g", host="host2/node1", status="VERIFY_RESIZE")
+    add_instances(groups, "c", group_id="g", status="ERROR")
+    add_instances(groups, "d", group_id="g", status="DELETED")
+    add_instances(groups, "e", group_id="g", host=None, status="SCHEDULING")
+    group = gantt("group", "show", "g", "-f", "json").json
+    assert (group["state"], group["hosts"]) == ("split", {"host1/node1": 1, "host2/node1": 1})
+    assert group["members"] == ["a on host1/node1, ACTIVE", "b on host2/node1, VERIFY_RESIZE"]
+    assert gantt("server", "migrate", "--group", "g").err.startswith("2 to be migrated")
 
 
 def test_affinity_group_on_two_hosts_is_split_and_one_that_moves_is_moving(groups, gantt):
