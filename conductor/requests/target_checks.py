@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dry runs for a requested host, so that an impossible request is refused before any change."""
+"""Dry runs for a requested host, so that an impossible request is refused before any change.
+
+A request that a transient reason refuses is accepted: its selection is repeated until the reason has passed.
+"""
 
 import json
 from collections import Counter
@@ -10,6 +13,7 @@ from typing import Any
 from conductor.collaborators import ServiceClients, answered
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.resources import transient
 
 MAX_CHECKS = 10  # dry runs per call; further distinct requests are not checked
 
@@ -22,7 +26,7 @@ def check_target(
     *,
     takes_all: bool = False,
 ) -> None:
-    """Raise UnknownHost or NoValidHost unless the target fits one instance of each spec now.
+    """Raise UnknownHost or NoValidHost unless the target fits one instance of each spec, now or soon.
 
     ``takes_all``: Instances with equal specs must fit together. Also raises Unavailable or a subclass.
     """
@@ -37,11 +41,13 @@ def check_target(
 def check_fits(
     clients: ServiceClients, ctxt: RequestContext, spec: objects.RequestSpec, refused: str, **options: Any
 ) -> None:
-    """Raise NoValidHost, its reason beginning with ``refused``, if no host fits.
+    """Raise NoValidHost, its reason beginning with ``refused``, if no host fits for a reason that stays.
 
     ``options`` are arguments of ``dry_run``.
     """
     document = answered("The scheduler", clients.scheduler.dry_run, ctxt, spec, **options).document
     if document.get("outcome") == "refused":
         why = str(document.get("why") or "").removeprefix("No valid host: ")
-        raise errors.NoValidHost(reason=f"{refused}: {why}", reasons=document.get("reasons") or {})
+        refusal = errors.NoValidHost(reason=f"{refused}: {why}", reasons=document.get("reasons") or {})
+        if not transient.may_pass(refusal):
+            raise refusal

@@ -50,6 +50,7 @@ class FakeScheduler:
         self.down: set[str] = set()  # hosts without heartbeats
         self.unanswered: Exception | None = None  # raised by calls about the state of hosts while set
         self.full: set[str] = set()  # nodes that a dry run refuses
+        self.full_reason = "not enough VCPU"  # of these refusals
         self.groups: dict[str, objects.ServerGroup] = {}  # those that are no affinity groups
 
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
@@ -159,7 +160,8 @@ class FakeScheduler:
                 raise errors.UnknownHost(name=name)
         capacity = sum(self.ledger.free(node) for node in set(self._allowed_nodes(spec)) - self.full)
         is_refused = capacity < count * spec.resources["VCPU"]
-        refusal = {"outcome": "refused", "reasons": {"not enough VCPU": 1}, "why": "No valid host: 1 not enough VCPU"}
+        why = f"No valid host: 1 {self.full_reason}"
+        refusal = {"outcome": "refused", "reasons": {self.full_reason: 1}, "why": why}
         document = refusal if is_refused else {"outcome": "selected"}
         return objects.Decision.of(request_id=ctxt.request_id, partition=PARTITION, document=document)
 

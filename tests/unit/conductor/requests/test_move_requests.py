@@ -13,6 +13,7 @@ from conductor.requests.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
+from rpcapi.resources import transient
 from tests.support.conductor.simulated_cluster import CTXT, SPEC, SimulatedCluster, migration_of, uuid_list
 from tests.unit.conductor.moving_servers import UUIDS, make_cluster
 
@@ -50,6 +51,13 @@ def test_invalid_migrations_are_refused_and_nothing_is_changed(
     with pytest.raises(error, match=match):
         moves.migrate(cluster.conductors[0], CTXT, UUIDS[:1], ids, values.get("host"))
     assert cluster.store.get(UUIDS) == before
+
+
+def test_target_that_was_just_lost_is_tried_again(cluster: SimulatedCluster) -> None:
+    cluster.scheduler.full, cluster.scheduler.full_reason = {"h3/n"}, transient.JUST_DOWN
+    moves.migrate(cluster.conductors[0], CTXT, UUIDS[:1], [migration_of(UUIDS[0])], "h3")
+    cluster.work()
+    assert cluster.store.get(UUIDS)[UUIDS[0]].host == "h3/n"
 
 
 def test_target_that_no_scheduler_checks_is_refused_and_nothing_is_changed(cluster: SimulatedCluster) -> None:
