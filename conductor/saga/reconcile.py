@@ -34,6 +34,8 @@ def _settle(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
             return _settle_unknown_move(context, instance, source, own)
         if own is not None and _is_of_other_move(instance, own):
             return _settle_destination(context, instance, own)
+        if own is not None and _has_ended_move(instance, own):
+            return moves.settle_without_move(instance, f"its end was lost: attempt {own['attempt']} followed it")
         if own is None and instance.open_migration is None:
             elsewhere = claims.find_elsewhere(context, instance)
             if elsewhere is not None:
@@ -48,6 +50,13 @@ def _is_of_other_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
     if own["role"] != ClaimRole.DESTINATION or moves.knows_move(instance, own["migration"]):
         return False
     return instance.open_migration is None or own["attempt"] != instance.move.source_attempt
+
+
+def _has_ended_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
+    """Return whether the claim is a later attempt outside the recorded move, such as an evacuation after it."""
+    migration = instance.open_migration
+    is_end = migration is not None and own["attempt"] in (migration.source_attempt, instance.attempt)
+    return migration is not None and own["role"] == ClaimRole.ONLY and not is_end
 
 
 def _settle_destination(context: StepContext, instance: InstanceRecord, own: Mapping[str, Any]) -> InstanceRecord:

@@ -158,3 +158,32 @@ def test_move_whose_end_was_lost_ends_before_the_next_one_is_continued(cluster: 
     record = cluster.record(UUID)
     assert (record.status, record.host, record.attempt) == ("VERIFY_RESIZE", "h1/n", later.attempt)
     cluster.check([UUID])
+
+
+def test_move_that_an_evacuation_followed_is_not_finished_at_the_evacuated_guest(cluster: SimulatedCluster) -> None:
+    # Given a resize that was reverted, and a host lost after it, in a store that forgot both
+    cluster.build([UUID])
+    cluster.settle()
+    cluster.resize([UUID])
+    cluster.settle()
+    earlier = cluster.record(UUID)
+    cluster.revert([UUID])
+    cluster.settle()
+    cluster.lose_host("h1")
+    cluster.compare()
+    cluster.settle()
+    cluster.evacuate([UUID], series=7)
+    cluster.settle()
+    evacuated = cluster.record(UUID)
+    assert (earlier.status, evacuated.status) == ("VERIFY_RESIZE", "ACTIVE")
+    cluster.store.write_without_lease([replace(earlier, version=evacuated.version)], wake=False)
+
+    cluster.compare()
+    cluster.settle()
+
+    record = cluster.record(UUID)
+    assert (record.status, record.host, record.attempt) == ("ACTIVE", evacuated.host, evacuated.attempt)
+    assert (record.flavor or "tiny", record.amounts) == ("tiny", None)
+    migration = cluster.store.migrations([migration_of(UUID)])[migration_of(UUID)]
+    assert (migration.status, migration.reason) == ("error", f"its end was lost: attempt {record.attempt} followed it")
+    cluster.check([UUID])
