@@ -53,11 +53,12 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
 def _end_later_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
     """Continue END_SOURCE after the source followed a later message that this store lost.
 
-    If the source runs, the instance had returned: then only a deletion ends the source.
+    If the source runs, the instance had returned: then only a deletion ends the source, and the partition of the source
+    has the claim that counts.
     """
     record = replace(instance, last_attempt=result.transition)
     if result.kind == ACTIVE and instance.status != InstanceStatus.DELETING:
-        return moves.settle_without_move(record, "its source runs again, as was requested before the record was lost")
+        return moves.settle_returned(record, "its source runs again, as was requested before the record was lost")
     return set_step(record, SagaStep.END_SOURCE)
 
 
@@ -139,10 +140,11 @@ def _apply_guest_at_destination(instance: InstanceRecord, result: BuildResult) -
     is_stopped = result.kind == STOPPED
     if instance.step == SagaStep.STOP_DESTINATION and is_stopped:
         return moves.start_source(instance)
-    if result.migration and not expects_stopped(instance, result.attempt):  # this store has lost the return
+    is_built = is_at_destination(instance)
+    if result.migration and (is_built or not expects_stopped(instance, result.attempt)):  # this store lost the return
         reason = None if instance.status == InstanceStatus.VERIFY_RESIZE else "its record was lost while it returned"
         return moves.revert_move(replace(instance, last_attempt=max(instance.last_attempt, result.transition)), reason)
-    if not is_at_destination(instance):
+    if not is_built:
         return None
     return moves.finish_move(instance, result.reason or None, is_stopped=is_stopped)
 

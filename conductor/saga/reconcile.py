@@ -32,24 +32,30 @@ def _settle(context: StepContext, instance: InstanceRecord) -> InstanceRecord:
         own_move = instance.open_migration and instance.open_migration.uuid
         if source is not None and source["migration"] != own_move:
             return _settle_unknown_move(context, instance, source, own)
-        if own is not None and _is_of_other_move(instance, own):
-            return _settle_destination(context, instance, own)
-        if own is not None and _has_ended_move(instance, own):
-            return moves.settle_without_move(instance, f"its end was lost: attempt {own['attempt']} followed it")
-        if own is None and instance.open_migration is None:
-            elsewhere = claims.find_elsewhere(context, instance)
-            if elsewhere is not None:
-                return set_step(instance, SagaStep.SETTLE, partition=elsewhere[0])
-        return _continue_without_claim(context, instance) if own is None else _adopt_claim(context, instance, own)
+        if own is not None:
+            return _settle_at_claim(context, instance, own)
+        elsewhere = claims.find_elsewhere(context, instance) if instance.open_migration is None else None
+        if elsewhere is not None:
+            return set_step(instance, SagaStep.SETTLE, partition=elsewhere[0])
+        return _continue_without_claim(context, instance)
     except CALL_ERRORS as error:
         return context.retry_later(instance, error)
 
 
+def _settle_at_claim(context: StepContext, instance: InstanceRecord, own: Mapping[str, Any]) -> InstanceRecord:
+    if _is_of_other_move(instance, own):
+        return _settle_destination(context, instance, own)
+    if _has_ended_move(instance, own):
+        return moves.settle_without_move(instance, f"its end was lost: attempt {own['attempt']} followed it")
+    return _adopt_claim(context, instance, own)
+
+
 def _is_of_other_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
-    """Return whether the claim is the destination of a move that the record lacks."""
-    if own["role"] != ClaimRole.DESTINATION or moves.knows_move(instance, own["migration"]):
-        return False
-    return instance.open_migration is None or own["attempt"] != instance.move.source_attempt
+    """Return whether the claim is the destination of a move that the record lacks, or has ended."""
+    migration = instance.open_migration
+    if own["role"] != ClaimRole.DESTINATION or migration is None:
+        return own["role"] == ClaimRole.DESTINATION
+    return own["migration"] not in (None, migration.uuid) and own["attempt"] != migration.source_attempt
 
 
 def _has_ended_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
@@ -60,7 +66,7 @@ def _has_ended_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
 
 
 def _settle_destination(context: StepContext, instance: InstanceRecord, own: Mapping[str, Any]) -> InstanceRecord:
-    """Settle with the destination of an unknown move, whose source has ended or is elsewhere.
+    """Settle with the destination of an unknown or ended move, whose source has ended or is elsewhere.
 
     An unconfirmed destination is not adopted while another claim is live.
     """

@@ -32,6 +32,13 @@ OPERATIONS = (
     Plan("deleted migration across partitions", ("migrate", "delete"), site=ACROSS),
     Plan("confirmed migration across partitions, an alternate", ("migrate", "confirm"), site=THREE_ACROSS),
     Plan("reverted migration across partitions, an alternate", ("migrate", "revert"), site=THREE_ACROSS),
+    Plan("migration across partitions", ("migrate", "revert", "confirm"), site=ACROSS, stores="record"),
+    Plan(
+        "migration across partitions, an alternate",
+        ("migrate", "revert", "confirm"),
+        site=THREE_ACROSS,
+        stores="record",
+    ),
     Plan("reverted migration across partitions, an outage", ("migrate", "revert"), Left(outages=1), ACROSS),
     Plan("two confirmed migrations", TWO_CONFIRMED, site=BACK, stores="record"),
     Plan(

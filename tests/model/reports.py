@@ -174,7 +174,7 @@ FOLLOWING = ("stop_source", "copy", "end_source")
 def _follow_lost_move(record: Record, report: Report) -> Record:
     """Return the record whose source has followed a later message, which this store forgot."""
     if record.step == "end_source":
-        return record if report.kind == "stopped" or record.status == "DELETING" else to.settle_without_move(record)
+        return record if report.kind == "stopped" or record.status == "DELETING" else to.settle_returned(record)
     if record.move.kind != "live":
         return to.revert_move(record, by_request=False)
     return to.give_up(record, is_final=True)
@@ -243,7 +243,7 @@ def _apply_destination(record: Record, report: Report) -> Record:
     is_built = record.status == "RESIZE" and record.step in BUILT
     if record.step == "stop_destination" and report.kind == "stopped":
         return to.start_source(record)
-    if report.held_for and not expects_stopped(record, report.attempt):  # this store forgot that it returns
+    if report.held_for and (is_built or not expects_stopped(record, report.attempt)):  # this store forgot its return
         numbered = record._replace(last_attempt=max(record.last_attempt, report.transition))
         return to.revert_move(numbered, by_request=record.status == "VERIFY_RESIZE")
     if report.kind in HAS_GUEST:

@@ -47,6 +47,7 @@ RULES = {
     "the end of a destination proves nothing of its source": Rule(_CLAIMS, "except the source of its move"),
     "the end of an unknown attempt proves nothing": Rule(_CLAIMS, "attempt without a claim proves nothing of others"),
     "step SETTLE follows a destination": Rule(_NAMES, "follows a destination of an unknown move"),
+    "a later attempt ends the move before it": Rule(_LOSSES, "The move fails, and the record takes the claim"),
     "a later attempt that is found settles": Rule(_NAMES, "aborts an attempt and finds a later one settles too"),
     "records in ERROR are looked for in other partitions": Rule(
         _NAMES, "Uncertain records in ERROR are looked for in the other partitions"

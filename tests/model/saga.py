@@ -351,6 +351,8 @@ def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         yield from _settle_unknown_move(state, record, source, own)
     elif own is not None and _is_of_other_move(record, own):
         yield from _settle_destination(state, record, own)
+    elif own is not None and _has_ended_move(record, own):
+        yield _outcome("settles without its move", state, to.settle_without_move(record))
     elif own is not None:
         yield from _adopt(state, record, own)
     else:
@@ -367,12 +369,19 @@ def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
 
 
 def _is_of_other_move(record: Record, own: verbs.Claim) -> bool:
-    """Return whether a claim is the destination of a move that the record does not know."""
-    if own.role != "destination" or reports.knows_move(record, own.move):
+    """Return whether a claim is the destination of a move that the record does not know, or has ended."""
+    if own.role != "destination" or not holds("step SETTLE follows a destination"):
         return False
-    if not holds("step SETTLE follows a destination"):
+    if record.moving is None:
+        return True
+    return own.move not in (0, record.move.number) and own.attempt != record.move.source_attempt
+
+
+def _has_ended_move(record: Record, own: verbs.Claim) -> bool:
+    """Return whether a claim is a later attempt outside the recorded move."""
+    if record.moving is None or own.role != "only" or not holds("a later attempt ends the move before it"):
         return False
-    return record.moving is None or own.attempt != record.moving.source_attempt
+    return own.attempt not in (record.move.source_attempt, record.attempt)
 
 
 def _settle_destination(state: State, record: Record, own: verbs.Claim) -> Iterator[Outcome]:
@@ -514,6 +523,9 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
     if record.evacuation is None:
         record = record._replace(was_stopped=False)
     if record.moving is not None and claim.attempt == record.move.source_attempt:
+        if record.move.status == "reverting":
+            yield _outcome("settles without its move", state, to.settle_returned(record))
+            return
         yield _outcome("begins the move again", state, record._replace(step="begin_move"))
         return
     history = tuple(item for item in record.history if item != (claim.attempt, "lost"))

@@ -37,7 +37,6 @@ FOUND = {
     "no claim is confirmed before the audit": ("confirmed migration", "loss", RUNS_TWICE, 15),
     "only an instance at rest leaves a leaked source": ("confirmed migration, an alternate", "loss", LAST_COPY, 24),
     "settling adopts unknown moves": ("confirmed migration", "loss", RUNS_TWICE, 10),
-    "step SETTLE selects no alternate": ("resize on the same host", "loss", NEVER_RESTS, 25),
     "the destination keeps the guest until the source runs it": (
         *("reverted migration, an outage", "failure"),
         *(LAST_COPY, 13),
@@ -54,7 +53,7 @@ FOUND = {
 # Where the partition forgets from the middle of one migration into the next: the promise, and the trace's length.
 FOUND_BY_LOST_CLAIMS = {
     "a destination names its move": (WRONGLY_ENDED, 21),
-    "a prepare contradicts no known move": (NEVER_RESTS, 21),
+    "a prepare contradicts no known move": (NEVER_RESTS, 22),
     "the end of a destination proves nothing of its source": (LAST_COPY, 26),
     "the end of an unknown attempt proves nothing": (WRONGLY_ENDED, 20),
 }
@@ -93,11 +92,13 @@ UNSEEN = {
     "a guest that was only to be copied has not run": f"{_NO_TRACE}: it takes a loss and a late message",
     "a late build starts nothing": f"{_NO_TRACE}: the store refuses the late attempt too",
     "an old stop is no answer": f"{_NO_TRACE}, with one migration or two",
+    "a later attempt ends the move before it": f"{_NO_TRACE}: it takes an evacuation after a resize, and amounts",
     "a source is a later attempt": f"{_NO_TRACE}: it takes an evacuation and a migration that the records forget",
     "an unknown claim gets a tombstone": _NO_TRACE,
     "no audit ends a reported claim": _NO_TRACE,
     "no claims before the audit": f"{_NO_TRACE}: it prevents excess, and the model has no amounts",
     "older attempts have ended": _NO_TRACE,
+    "step SETTLE selects no alternate": f"{_NO_TRACE}: a destination that reports its stop returns",
     "the source of a move is not replaced": f"{_NO_TRACE}: it takes two losses",
     "unverified claims close their consumer": _NO_TRACE,
 }

@@ -255,6 +255,30 @@ def test_forgotten_confirmed_move_is_adopted() -> None:
     cluster.check(UUIDS)
 
 
+def test_confirm_of_a_forgotten_revert_starts_no_second_guest() -> None:
+    # Given a revert whose source runs again, while its destination still keeps the guest
+    cluster = make_cluster()
+    migrate(cluster, 1)
+    records = cluster.copy_records()
+    cluster.revert(UUIDS[:1])
+    while cluster.record(UUIDS[0]).step != SagaStep.TERMINATE:
+        cluster.work()
+        cluster.hosts.deliver()
+    followed = cluster.record(UUIDS[0]).transition_number
+    # When the conductors' store forgets it, the owner confirms the move, and the source ignores its end
+    cluster.restore_records(records)
+    cluster.confirm(UUIDS[:1])
+    report = objects.BuildReport.of(
+        host="h1", uuids=UUIDS[:1], attempts=[1], outcomes=["active"], reasons=[""], transitions=[followed + 1]
+    )
+    intake.record(cluster.conductors[0], CTXT, report)
+    cluster.settle()
+    # Then the server stays on its source
+    assert cluster.hosts.running_guests_of(UUIDS[0]) == [(UUIDS[0], 1)]
+    assert (cluster.statuses(UUIDS[:1]), cluster.record(UUIDS[0]).partition) == (["ACTIVE"], PARTITION)
+    cluster.check(UUIDS)
+
+
 def test_fence_of_the_source_of_a_forgotten_move_leaves_the_destination() -> None:
     cluster = make_cluster()
     forget_move(cluster)
