@@ -11,7 +11,6 @@ from oslo_messaging.transport import RPCTransport
 
 from compute_agent import metrics, state_files
 from compute_agent.attempts.calls import CallRejected, IdentityRefused, ServiceCalls
-from compute_agent.attempts.isolation import IsolationWatch
 from compute_agent.conf import state_path
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import abandoned_guests
@@ -35,8 +34,6 @@ from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)
 
-PAUSES_BEFORE_ISOLATION = 3  # report pauses without an answer that an isolation must exceed
-
 
 class ComputeService:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
@@ -45,7 +42,7 @@ class ComputeService:
         self._folder = state_files.OwnedFolder(state_path.state_folder(conf))
         self._profile = HostProfile.from_conf(conf)
         self._intervals = _intervals(conf)
-        self._calls = ServiceCalls(conf.compute.call_timeout, IsolationWatch(_isolation_timeout(conf)))
+        self._calls = ServiceCalls(conf.compute.call_timeout)
         self._queue_pool = SerialQueuePool("host", conf.compute.threads)
         self._report_queue_pool = SerialQueuePool("report", max(1, conf.compute.threads // 4))
         self._stopping = threading.Event()
@@ -173,8 +170,3 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ComputeService:
 
 def _intervals(conf: cfg.ConfigOpts) -> AgentIntervals:
     return AgentIntervals(conf.compute.report_interval, conf.compute.retry_interval_max, conf.compute.report_jitter)
-
-
-def _isolation_timeout(conf: cfg.ConfigOpts) -> float:
-    """Return the timeout in seconds, at least several report intervals: an idle agent calls only to report."""
-    return float(max(conf.compute.isolation_timeout, PAUSES_BEFORE_ISOLATION * conf.compute.report_interval))

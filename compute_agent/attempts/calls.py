@@ -2,7 +2,6 @@
 """Calls to other services with timeout and request id; two exceptions cover all failures."""
 
 import copy
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt
-from compute_agent.attempts.isolation import IsolationWatch
 from rpcapi import context, errors, tracing
 from rpcapi.context import RequestContext
 
@@ -44,18 +42,14 @@ class _CallTimeout:
 
 
 class ServiceCalls:
-    """Sender of calls to other services, each at most once: users must repeat unanswered calls.
+    """Sender of calls to other services, each at most once: users must repeat unanswered calls."""
 
-    ``isolation`` notes every answer, including refusals; without it the agent never counts as isolated.
-    """
-
-    def __init__(self, timeout: float, isolation: IsolationWatch | None = None) -> None:
+    def __init__(self, timeout: float) -> None:
         self._timeout = _CallTimeout(timeout)
         self._host_uuid: str | None = None
-        self.isolation = isolation or IsolationWatch(math.inf)
 
     def of_host(self, host_uuid: str) -> "ServiceCalls":
-        """Return a sender whose calls carry this host identity; timeout and isolation stay shared."""
+        """Return a sender whose calls carry this host identity; the timeout stays shared."""
         calls = copy.copy(self)
         calls._host_uuid = host_uuid
         return calls
@@ -74,21 +68,17 @@ class ServiceCalls:
             raise CallUnanswered(f"{method} is left to the next agent")
         ctxt = _context(attempts, deadline=time.time() + self._timeout.timeout, host_uuid=self._host_uuid)
         ctxt.update_store()
-        sent_at = self.isolation.now()
         try:
             with tracing.span(f"compute.{method}", ctxt.request_id):
-                reply = send(ctxt)
+                return send(ctxt)
         except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError) as error:
             metrics.RETRIES.labels(method).inc()
             self._timeout.is_over = self._timeout.is_draining
             raise CallUnanswered(f"{method} got no answer: {str(error) or type(error).__name__}") from error
         except errors.GanttError as error:
             metrics.RETRIES.labels(method).inc()
-            self.isolation.note_answer(sent_at)
             kind = IdentityRefused if isinstance(error, errors.HostIdentityConflict) else CallRejected
             raise kind(f"{method} was refused: {error.sentence}") from error
-        self.isolation.note_answer(sent_at)
-        return reply
 
 
 def _context(attempts: Sequence[Attempt], **values: Any) -> RequestContext:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Isolation of an agent: so long without answers that an operator may have fenced its hosts."""
+"""Isolation of a host: so long without an acknowledged report that an operator may have fenced it."""
 
 import threading
 import time
@@ -15,52 +15,46 @@ class AuditDue(Exception):
     """Raised instead of starting a guest while the host must audit first."""
 
 
-class IsolationWatch:
-    """Thread-safe counter of isolations: periods longer than ``timeout`` seconds without an answer.
+class AuditDuty:
+    """Duty to audit before starting guests: after the agent's start and after each isolation. Thread-safe.
 
-    The host of an isolated agent may have been fenced and its instances moved; see AuditDuty.
+    A host is isolated after ``timeout`` seconds without an acknowledged report. It may have been fenced since, and its
+    instances moved. Other answers prove nothing: the store counts a host as down by its reports.
     """
 
     def __init__(self, timeout: float, clock: Callable[[], float] = seconds_since_boot) -> None:
         self._timeout = timeout
         self._clock = clock
         self._lock = threading.Lock()
-        self._last_contact = clock()
-        self._ended = 0  # isolations ended by an answer
-
-    @property
-    def count(self) -> int:
-        """Number of isolations since the start, including the current one; never falls."""
-        with self._lock:
-            return self._ended + self._is_isolated()
+        self._last_report = clock()
+        self._isolations = 0  # ended by a report
+        self._audited: int | None = None  # number of isolations before the last audit; None before the first
 
     def now(self) -> float:
         return self._clock()
 
-    def note_answer(self, sent_at: float) -> None:
-        """Record an answer to a call sent at ``sent_at``.
+    def note_report(self, sent_at: float) -> None:
+        """Note that the store has acknowledged a report, sent at ``sent_at``.
 
-        Contact is proven only for that time, since the agent may have been suspended after it.
+        Nothing is proven for the time after that, since the agent may have been suspended.
         """
         with self._lock:
-            self._ended += self._is_isolated()
-            self._last_contact = max(self._last_contact, sent_at)
+            self._isolations += self._is_isolated()
+            self._last_report = max(self._last_report, sent_at)
+
+    @property
+    def is_isolated(self) -> bool:
+        with self._lock:
+            return self._is_isolated()
 
     def _is_isolated(self) -> bool:
-        return self._clock() - self._last_contact > self._timeout
-
-
-class AuditDuty:
-    """Duty to audit before starting guests: after the agent's start and after each isolation."""
-
-    def __init__(self, watch: IsolationWatch) -> None:
-        self._watch = watch
-        self._audited: int | None = None  # number of isolations before the last audit; None before the first
+        return self._clock() - self._last_report > self._timeout
 
     @property
     def is_due(self) -> bool:
         """Whether claims may have ended without the agent's knowledge since the last audit."""
-        return self._audited != self._watch.count
+        with self._lock:
+            return self._is_isolated() or self._audited != self._isolations
 
     def check(self) -> None:
         """Raise AuditDue while an audit is due; call immediately before each start of a guest."""
@@ -69,12 +63,14 @@ class AuditDuty:
 
     @property
     def isolations(self) -> int:
-        """Number of isolations so far; read it before an audit, for ``discharge``."""
-        return self._watch.count
+        """Number of ended isolations; read it before an audit, for ``discharge``."""
+        with self._lock:
+            return self._isolations
 
     def discharge(self, isolations: int) -> None:
         """Record an audit that was sent after ``isolations`` isolations.
 
-        A later isolation makes another audit due.
+        During an isolation, and after a later one, another audit is due.
         """
-        self._audited = isolations
+        with self._lock:
+            self._audited = isolations

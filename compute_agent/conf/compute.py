@@ -73,11 +73,10 @@ OPTS = [
         "isolation_timeout",
         default=60.0,
         min=1.0,
-        help="Seconds without an answer from any service after which the agent counts as cut off: its hosts may have "
-        "been fenced, and their instances may run elsewhere. Once it reaches a service, it audits each host, which "
-        "stops guests whose claims have ended, before it starts or reports anything. Values below three times "
-        "report_interval are raised to it. Choose at most [store] service_down_time, because hosts that are down for "
-        "longer can be fenced.",
+        help="Seconds without an acknowledged report after which a host counts as cut off: it may have been fenced, "
+        "and its instances may run elsewhere. After its next report it audits, which stops guests whose claims have "
+        "ended, before it starts or reports anything. Values below three times report_interval are raised to it. "
+        "Choose at most [store] service_down_time, because hosts that are down for longer can be fenced.",
     ),
     cfg.FloatOpt(
         "retry_interval_max",

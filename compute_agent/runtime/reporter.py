@@ -72,7 +72,8 @@ class StatsReporter:
         self._sequence = 0
         self._acknowledged_states: dict[str, State] | None = None  # None: the next report must be full
         self._base = 0
-        self._pending_report: tuple[objects.StatsReport, dict[str, State]] | None = None
+        # Not acknowledged yet: the report, its states, and the time of its first sending.
+        self._pending_report: tuple[objects.StatsReport, dict[str, State], float] | None = None
         self._pending_drops = 0
 
     @property
@@ -98,7 +99,7 @@ class StatsReporter:
             answer = self._send(*self._next_report())
         return answer
 
-    def _next_report(self) -> tuple[objects.StatsReport, dict[str, State]]:
+    def _next_report(self) -> tuple[objects.StatsReport, dict[str, State], float]:
         if not self._registered:
             self._check_folder()
         self._pending_drops = self._guest_manager.tracker.drops
@@ -119,10 +120,10 @@ class StatsReporter:
             served=self._registered or self._identity.is_served,
             refusal="" if self._registered else self._guest_manager.refusal,
         )
-        return report, states
+        return report, states, self._guest_manager.audit_duty.now()
 
-    def _send(self, report: objects.StatsReport, states: dict[str, State]) -> objects.StatsAnswer:
-        self._pending_report = (report, states)
+    def _send(self, report: objects.StatsReport, states: dict[str, State], sent_at: float) -> objects.StatsAnswer:
+        self._pending_report = (report, states, sent_at)
         kind = "full" if report.full else "delta" if report.nodes else "heartbeat"
         try:
             answer = self._calls.call(
@@ -151,6 +152,7 @@ class StatsReporter:
             )
         else:
             self._incarnation = answer.incarnation
+            self._guest_manager.audit_duty.note_report(sent_at)
             self._note_served()
         self._acknowledged_states = states if result == "applied" else None
         if result == "applied":

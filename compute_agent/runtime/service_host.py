@@ -103,7 +103,10 @@ class ServiceHost:
         if self.guest_manager.audit_duty.is_due:
             # Journalled attempts may run elsewhere by now. The audit ends those attempts, then advances the rest.
             LOG.info("Host %s may have been fenced unnoticed: auditing before further actions", self.name)
-            self.audits.repeat()
+            if self.guest_manager.audit_duty.is_isolated:
+                self.reports.report_change()  # its answer ends the isolation, and then requests the audit
+            else:
+                self.audits.repeat()
             return
         # A pass that raises, as on a full disk, is retried as well.
         unfinished = True

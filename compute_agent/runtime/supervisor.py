@@ -40,6 +40,8 @@ from rpcapi.daemon.waiting import ShutdownRequested
 
 LOG = log.getLogger(__name__)
 
+PAUSES_BEFORE_ISOLATION = 3  # report pauses that an isolation must exceed
+
 
 @dataclass(frozen=True, slots=True)
 class SharedContext:
@@ -103,7 +105,7 @@ class HostSupervisor:
                 Journal(JournalFile(folder / JOURNAL, self.name), retention_ms),
                 ResourceTracker(self._plan.nodes),
                 Hypervisor(folder / GUESTS, self._shared.profile),
-                AuditDuty(self._shared.calls.isolation),
+                AuditDuty(_isolation_timeout(self._shared.conf)),
                 refusal,
             )
             guest_manager.open()
@@ -214,3 +216,8 @@ class HostSupervisor:
             intervals=shared.intervals,
             die=self.die,
         )
+
+
+def _isolation_timeout(conf: cfg.ConfigOpts) -> float:
+    """Return the timeout in seconds, at least several report intervals."""
+    return float(max(conf.compute.isolation_timeout, PAUSES_BEFORE_ISOLATION * conf.compute.report_interval))

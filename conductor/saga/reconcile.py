@@ -53,9 +53,11 @@ def _settle_at_claim(context: StepContext, instance: InstanceRecord, own: Mappin
 def _is_of_other_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
     """Return whether the claim is the destination of a move that the record lacks, or has ended."""
     migration = instance.open_migration
-    if own["role"] != ClaimRole.DESTINATION or migration is None:
-        return own["role"] == ClaimRole.DESTINATION
-    return own["migration"] not in (None, migration.uuid) and own["attempt"] != migration.source_attempt
+    is_destination: bool = own["role"] == ClaimRole.DESTINATION
+    if migration is None:
+        return is_destination
+    is_recorded = own["migration"] in (None, migration.uuid) or own["attempt"] == migration.source_attempt
+    return is_destination and not is_recorded
 
 
 def _has_ended_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:

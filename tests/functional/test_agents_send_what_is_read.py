@@ -8,6 +8,7 @@ import pytest
 
 from compute_agent.attempts.activity import NodeActivity
 from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.reporter import StatsReporter
@@ -29,7 +30,9 @@ class Agent:
         self.sent = []
         tracker = ResourceTracker(NODES)
         self.reporter = StatsReporter(
-            SimpleNamespace(host="west", tracker=tracker, activity=NodeActivity(), refusal=""),
+            SimpleNamespace(
+                host="west", tracker=tracker, activity=NodeActivity(), refusal="", audit_duty=AuditDuty(60.0)
+            ),
             partition="default",
             nodes=NODES,
             load=SimulatedLoad("west", NODES, tracker, lambda: HostProfile(churn=1.0)),

@@ -9,6 +9,7 @@ import pytest
 from compute_agent.attempt import Attempt, Stage
 from compute_agent.attempts.activity import NodeActivity
 from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.reporter import StatsReporter
@@ -65,7 +66,7 @@ def report(worker, host, *distros):
             return worker.scheduler.update_resource_stats(ctxt, name, stats)
 
     reporter = StatsReporter(
-        SimpleNamespace(host=host, tracker=tracker, activity=NodeActivity(), refusal=""),
+        SimpleNamespace(host=host, tracker=tracker, activity=NodeActivity(), refusal="", audit_duty=AuditDuty(60.0)),
         partition="default",
         nodes=[host_node],
         load=SimulatedLoad(host, [host_node], tracker, HostProfile),

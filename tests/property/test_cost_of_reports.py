@@ -12,6 +12,7 @@ import pytest
 from compute_agent.attempt import Attempt, Stage
 from compute_agent.attempts.activity import NodeActivity
 from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.reporter import StatsReporter
@@ -70,7 +71,9 @@ class ReportingAgent:
         self.profile = HostProfile()
         self.tracker = ResourceTracker(NODES)
         identity: Any = SimpleNamespace(is_served=True)
-        guest_manager: Any = SimpleNamespace(host=HOST, tracker=self.tracker, activity=NodeActivity(), refusal="")
+        guest_manager: Any = SimpleNamespace(
+            host=HOST, tracker=self.tracker, activity=NodeActivity(), refusal="", audit_duty=AuditDuty(60.0)
+        )
         self.reporter = StatsReporter(
             guest_manager,
             partition="p1",

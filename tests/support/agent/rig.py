@@ -17,7 +17,7 @@ from compute_agent.attempts.builder import terminate
 from compute_agent.attempts.calls import ServiceCalls
 from compute_agent.attempts.copies import GuestCopy, apply_copies
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.attempts.isolation import AuditDuty, IsolationWatch
+from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalFile
 from compute_agent.attempts.operations import GuestOperation, apply_operations
@@ -205,9 +205,9 @@ class AgentRig:
             for name in names:
                 setattr(owner, name, kill_switch.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
-        calls = ServiceCalls(CALL_SECONDS, IsolationWatch(self.isolation_timeout, self.isolation_clock))
+        duty = AuditDuty(self.isolation_timeout, self.isolation_clock)
         self.guest_manager = guest_manager = GuestManager(
-            self.name, journal, ResourceTracker(self.nodes), hypervisor, AuditDuty(calls.isolation)
+            self.name, journal, ResourceTracker(self.nodes), hypervisor, duty
         )
         claims: Any = KillableClient(self.ledger, kill_switch)
         conductor: Any = KillableClient(self.conductor, kill_switch)
@@ -215,7 +215,7 @@ class AgentRig:
         guest_manager.open()
         stamps = StampFile(self.folder / "stamp", "cell1")
         self.identity = HostIdentity(self.folder, self.name)
-        calls = calls.of_host(self.identity.uuid)
+        calls = ServiceCalls(CALL_SECONDS).of_host(self.identity.uuid)
         self.auditor = HostAuditor(guest_manager, claims, calls, stamps)
         self.reporter = StatsReporter(
             guest_manager,

@@ -370,8 +370,9 @@ class MovesCluster(LiveCluster):
         ended = host in self.hosts.fenced  # its guests, although its agent may not know it yet
         left = [guest for where, guest in self.hosts.guests() if where == host and not ended]
         require(2, not left, f"a namesake of {host} owns its name, while the machine has {left}")
-        self.hosts.rigs[host].stop()
-        self.hosts.rigs[host].folder = folder
+        rig = self.hosts.rigs[host]
+        rig.stop()
+        rig.folder, rig.scheduler.owners[host] = folder, stranger
         self.hosts.start(host)
         self._mark = None  # a store that forgets the new owner refuses it until `gantt host replace`
 

@@ -14,7 +14,7 @@ import pytest
 from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.endpoints import compute as compute_endpoint
 from conductor.requests import moves as move_requests
-from conductor.saga import abort, alternate, move_claims, move_guests, moves, reconcile, unknown_moves
+from conductor.saga import abort, move_claims, move_guests, moves, reconcile, unknown_moves
 from conductor.saga.transitions import set_step
 from conductor.store.records import SagaStep
 from rpcapi.objects.guest import END
@@ -79,7 +79,7 @@ def _end_destinations_first(patch: Patch) -> None:
     def revert_move(instance: Any, reason: str | None = None) -> Any:
         return set_step(plain(instance, reason), SagaStep.TERMINATE)
 
-    for module in (moves, alternate, move_requests):
+    for module in (moves, move_requests):
         patch.setattr(module, "revert_move", revert_move)
     patch.setattr(moves, "is_returning", lambda _instance: False)
 
@@ -210,7 +210,7 @@ PLANTS = {
         _FAILURES,
         "A resize has its flavor and its amounts again",
         _adopt_no_amounts,
-        "counts other amounts",
+        "does not count",
     ),
     "forgotten move, deleted": Plant(
         *(_FAILURES, "Guests and claims at both ends of the move end before the record is DELETED"),

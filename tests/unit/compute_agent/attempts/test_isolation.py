@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent that reached no service for too long audits before it starts or reports anything."""
+"""An agent whose host reported nothing for too long audits before it starts or reports anything."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import oslo_messaging as messaging
 import pytest
 
 from compute_agent.attempt import AttemptRef, ClaimEnd
-from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
-from compute_agent.attempts.isolation import IsolationWatch
-from rpcapi import errors
+from compute_agent.attempts.isolation import AuditDuty
 from rpcapi.objects.guest import REBOOT, RUN, STOP
 from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch
 
@@ -45,40 +42,37 @@ def audits(rig: AgentRig) -> int:
     return len(rig.ledger.audits)
 
 
-def test_isolation_counts_once_from_its_beginning(seconds: Seconds) -> None:
-    watch = IsolationWatch(60.0, seconds)
+def audit(duty: AuditDuty) -> None:
+    duty.discharge(duty.isolations)
+
+
+def test_audit_is_due_at_the_start_and_after_each_isolation(seconds: Seconds) -> None:
+    duty = AuditDuty(60.0, seconds)
+    assert duty.is_due
+    audit(duty)
     seconds.now = 60.0
-    assert watch.count == 0
+    assert not duty.is_due
     seconds.now = 61.0
-    assert watch.count == 1
-    watch.note_answer(watch.now())
-    assert watch.count == 1
-    seconds.now = 121.0
-    assert watch.count == 1
+    assert duty.is_isolated and duty.is_due
+    duty.note_report(seconds.now)
+    assert duty.is_due and not duty.is_isolated
+    audit(duty)
+    assert not duty.is_due
     seconds.now = 122.0
-    assert watch.count == 2
+    assert duty.is_due
 
 
-def test_every_definite_answer_is_a_contact_and_no_other(seconds: Seconds) -> None:
-    calls = ServiceCalls(5.0, IsolationWatch(60.0, seconds))
-
-    def refuse(ctxt: object) -> None:
-        raise errors.UnknownHost(name="x")
-
-    def time_out(ctxt: object) -> None:
-        raise messaging.MessagingTimeout("late")
-
-    seconds.now = 50.0
-    calls.call("verb", lambda ctxt: None)
-    seconds.now = 100.0
-    with pytest.raises(CallRejected):
-        calls.call("verb", refuse)
-    seconds.now = 150.0
-    assert calls.isolation.count == 0
-    with pytest.raises(CallUnanswered):
-        calls.call("verb", time_out)
-    seconds.now = 161.0
-    assert calls.isolation.count == 1
+def test_audit_during_an_isolation_is_repeated_after_it(seconds: Seconds) -> None:
+    """Given an audit that is answered although the host's reports are not: a later fence is possible at once."""
+    duty = AuditDuty(60.0, seconds)
+    audit(duty)
+    seconds.now = 61.0
+    audit(duty)
+    assert duty.is_due
+    duty.note_report(seconds.now)
+    assert duty.is_due
+    audit(duty)
+    assert not duty.is_due
 
 
 def test_agent_that_was_cut_off_audits_before_it_confirms_or_spawns(rig: AgentRig) -> None:
@@ -154,6 +148,7 @@ def test_agent_with_contact_does_not_audit_again(rig: AgentRig) -> None:
     before = audits(rig)
     for number in range(5):
         rig.clock.now += 59_000
+        rig.host.reports._send_report()
         rig.build(rig.intent(f"i{number}", VCPU=1))
         rig.queue.settle()
     assert audits(rig) == before
@@ -296,18 +291,40 @@ def test_audit_that_is_read_after_a_suspension_is_repeated(rig: AgentRig) -> Non
     assert (refs, audits(rig)) == ([], before + 2)
 
 
-def test_answer_counts_from_the_time_of_its_call(seconds: Seconds) -> None:
-    watch = IsolationWatch(60.0, seconds)
+def test_report_counts_from_the_time_of_its_sending(seconds: Seconds) -> None:
+    duty = AuditDuty(60.0, seconds)
     seconds.now = 50.0
-    watch.note_answer(sent_at=0.0)
+    duty.note_report(sent_at=0.0)
     seconds.now = 61.0
-    assert watch.count == 1
-    watch.note_answer(sent_at=55.0)
-    watch.note_answer(sent_at=20.0)  # of a slower call in another thread
+    assert duty.is_isolated
+    duty.note_report(sent_at=55.0)
+    duty.note_report(sent_at=20.0)  # repeated after its answer was lost
     seconds.now = 115.0
-    assert watch.count == 1
+    assert not duty.is_isolated
     seconds.now = 116.0
-    assert watch.count == 2
+    assert duty.is_isolated
+
+
+def test_answers_of_other_services_do_not_prove_that_the_host_is_up(rig: AgentRig) -> None:
+    """Given a host whose reports arrive no more, while its calls to the conductor and the store do."""
+    rig.build(rig.intent("a"))
+    rig.queue.settle()
+    rig.change(("a", 1), STOP)
+    rig.queue.settle()
+    rig.scheduler.lose = ["call"] * 100
+    for _ in range(4):
+        rig.clock.now += 20_000
+        rig.guest_manager.journal.report_again(AttemptRef("a", 1))  # type: ignore[union-attr]
+        rig.host.advance()
+        rig.queue.run()
+    rig.change(("a", 1), RUN)
+    refs = started(rig)
+    rig.queue.run()
+    assert refs == []
+    rig.scheduler.lose = []
+    rig.host.reports._send_report()
+    rig.queue.settle()
+    assert refs == [("a", 1)]
 
 
 def test_new_agent_starts_nothing_before_its_first_audit(tmp_path: Path) -> None:
