@@ -116,8 +116,8 @@ def refused_allocation(refusal: Refusal) -> Problem:
         case RefusalKind.OWNER:
             return conflict(
                 f"A compute agent owns the allocations of consumer {refusal.consumer}: after the agent has confirmed "
-                "them, a request with the consumer's generation and type may add to them; only the agent may end "
-                "them."
+                "them, a request with the consumer's generation and type may add to them, unless they belong to a "
+                "migration; only the agent may end them."
             )
         case RefusalKind.GUEST:
             classes, provider = ", ".join(refusal.resource_classes), uuid_of(refusal.provider)

@@ -125,11 +125,12 @@ def _consumer_refusal(partition: PartitionState, change: AllocationChange, live:
 def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
     """Return whether ``change`` may replace a live claim.
 
-    A confirmed claim of an agent can be changed with its generation, but not ended or given a different type.
+    A confirmed claim of an agent can be changed with its generation, but not ended or given a different type. The
+    source of a move cannot be changed.
     """
     if allocations.is_api_claim(live):
         return True
-    is_known = live.state == ClaimState.CONFIRMED and change.generation is not ANY
+    is_known = live.instance is None and live.state == ClaimState.CONFIRMED and change.generation is not ANY
     return is_known and bool(change.allocations) and change.type in (None, live.type)
 
 

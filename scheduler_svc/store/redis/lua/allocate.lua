@@ -44,12 +44,12 @@ local function is_of_agent(live)
 end
 
 -- Returns whether a change may replace the live claim. A confirmed claim of an agent can be changed with its
--- generation, but not ended or given a different type.
+-- generation, but not ended or given a different type, and not at all as the source of a move.
 local function is_replaceable(change)
   if not is_of_agent(change.live) then
     return true
   end
-  local is_known = change.live.state == 'confirmed' and change.expected ~= 'any'
+  local is_known = not change.live.instance and change.live.state == 'confirmed' and change.expected ~= 'any'
   return is_known and change.text ~= '' and change.type == change.live.type
 end
 

@@ -224,16 +224,14 @@ def test_claim_that_a_client_adds_to_keeps_its_place_in_a_group(partition: Store
     partition.check()
 
 
-def test_source_of_a_move_keeps_what_its_guest_uses_from_clients(partition: StorePartition) -> None:
-    """The source of a move of gantt's own holds under the migration, with what a client added."""
+def test_clients_do_not_change_the_source_of_a_move(partition: StorePartition) -> None:
+    """Given the claim of a migration that gantt runs, with what a client had added before."""
     ref = partition.hold("c1", "h1")
     accepted(partition, put("c1", guest_and(disk(4)), generation_of(partition, "c1")))
     assert partition.store.begin_moves([ref], ["m1"])[0].answer is Answer.CONFIRMED
-    refusal = refused(partition, put("m1", disk(4), generation_of(partition, "m1")))
-    assert (refusal.kind, refusal.consumer) == (RefusalKind.GUEST, "m1")
-    audit(partition, ref)
-    accepted(partition, put("m1", GUEST, generation_of(partition, "m1")))
-    assert partition.used(POOL) == {} and partition.used("h1") == SMALL
+    for amounts in (GUEST, guest_and(disk(4)), guest_and(disk(6)), disk(4), {}):
+        change = put("m1", amounts, generation_of(partition, "m1"))
+        assert refused(partition, change) == Refusal(RefusalKind.OWNER, "", consumer="m1")
 
 
 def test_parallel_requests_and_audits_leave_the_guest_what_it_uses(partition: StorePartition) -> None:
