@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from conductor.collaborators import Conductor
 from conductor.lookup import check_project, find_instances
-from conductor.saga.step_context import instance_spec, load_spec
+from conductor.saga.step_context import instance_spec
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import errors, objects
@@ -112,7 +112,7 @@ def _shown(record: InstanceRecord, request: BuildRequestRecord) -> objects.Insta
         updated_ms=record.updated_ms,
         name=request.names.get(record.uuid),
         migration=None if record.migration is None else record.migration.uuid,
-        group_id=load_spec(request.spec).group_id if request.spec else None,  # a resize never changes the group
+        group_id=request.spec.get("gantt_object.data", {}).get("group_id"),  # also of a newer release's spec
     )
 
 

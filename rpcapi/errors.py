@@ -435,7 +435,7 @@ class NotReplicated(StoreUnavailable):
 class NewerRecord(StoreUnavailable):
     """Raised when a newer release wrote a stored record, which this release cannot interpret."""
 
-    template = "{record} was written by a newer release: {why}. Finish the upgrade of all gantt-conductor, then retry"
+    template = "{record} was written by a newer release: {why}. Upgrade all gantt-conductor services to it, then retry"
     record: str
     why: str
 

@@ -41,9 +41,9 @@ class AttemptSaga:
     ) -> None:
         """``reported_drops``: how many of the tracker's drops the scheduler knows.
 
-        The claim of an ended attempt is released only after its drop was reported. The scheduler would otherwise take
-        a build for the guest that has ended, and pass the limit of IoOpsFilter. If a claim ended before its guest, as
-        by a fence, the drop is reported at once.
+        The claim of an ended attempt is released only after its drop was reported. Otherwise the scheduler would
+        mistake a new build for the guest that has ended, and exceed the limit of IoOpsFilter. If a claim ended before
+        its guest, as by a fence, the drop is reported at once.
         """
         self._guest_manager = guest_manager
         self._reported_drops = reported_drops

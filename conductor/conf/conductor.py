@@ -42,7 +42,8 @@ OPTS = [
         mutable=True,
         help="Seconds until the build message is sent again to a silent host, because a killed agent or bus loses "
         "messages. Each further delay doubles the wait, up to build_timeout; a host that has the message continues "
-        "undisturbed. Well below [scheduler] claim_ttl, a lost message costs only this delay and no alternate.",
+        "undisturbed. Keep it well below [scheduler] claim_ttl: then a lost message costs this delay, and no "
+        "alternate.",
     ),
     cfg.FloatOpt(
         "select_timeout",
@@ -93,9 +94,9 @@ OPTS = [
         "repeat_horizon",
         default=900.0,
         min=1.0,
-        help="Seconds for which callers may repeat a request; older unknown requests are refused. After the "
-        "conductors' store may have lost requests, instances wait this long before they are scheduled while hosts "
-        "that may run them must be audited. At most [conductor_store] retention.",
+        help="Seconds for which callers may repeat a request; older unknown requests are refused. If the "
+        "conductors' store may have lost requests, new instances wait for hosts that have not audited, but no longer "
+        "than this. At most [conductor_store] retention.",
     ),
     cfg.FloatOpt(
         "lease",

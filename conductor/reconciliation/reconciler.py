@@ -268,7 +268,7 @@ def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | N
 
 
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record set to send its build again; None if the host reported the attempt's end."""
+    """Return the record with step CAST, to send its build again; None if the host reported the attempt's end."""
     history = without_loss(instance, instance.attempt)
     revived = replace(instance, history=history, was_stopped=False)  # the host will report the power state
     if revived.has_ended(instance.attempt):

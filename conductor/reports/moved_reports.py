@@ -42,7 +42,7 @@ def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRec
 
 
 def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
-    """Return to the source: it followed a move that this store lost, and ignores lower numbers."""
+    """Give the move up and return to the source, which has followed a later move that this store lost."""
     reason = "its source had followed a later move, whose record was lost: repeat the move"
     record = replace(instance, last_attempt=number)
     if record.move.kind == MigrationKind.LIVE:

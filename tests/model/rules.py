@@ -45,12 +45,16 @@ RULES = {
     "a destination names its move": Rule(_CLAIMS, "the migration and the attempt at the source"),
     "a prepare contradicts no known move": Rule(_CLAIMS, "If the store knows the instance outside that move"),
     "the end of a destination proves nothing of its source": Rule(_CLAIMS, "except the source of its move"),
-    "the end of an unknown attempt proves nothing": Rule(_CLAIMS, "attempt without a claim proves nothing of others"),
+    "the end of an unknown attempt proves nothing": Rule(
+        _CLAIMS, "without ever having a claim proves nothing about other attempts"
+    ),
     "step SETTLE follows a destination": Rule(_NAMES, "follows a destination of an unknown move"),
     "a later attempt ends the move before it": Rule(_LOSSES, "The move fails, and the record takes the claim"),
-    "a later attempt that is found settles": Rule(_NAMES, "aborts an attempt and finds a later one settles too"),
+    "a later attempt that is found settles": Rule(
+        _NAMES, "If the abort of an attempt finds a later one, the record settles too"
+    ),
     "records in ERROR are looked for in other partitions": Rule(
-        _NAMES, "Uncertain records in ERROR are looked for in the other partitions"
+        _NAMES, "For uncertain records in ERROR, the conductor also searches the other partitions"
     ),
     "a source is a later attempt": Rule(_NAMES, "A source counts as a later attempt"),
     "no audit ends a reported claim": Rule(_CLAIMS, "No audit ends a claim that its host has reported in this epoch"),
@@ -72,13 +76,15 @@ RULES = {
     "a late build starts nothing": Rule(
         _FAILURES, "a late build or delete of an older attempt changes nothing of a newer one"
     ),
-    "agents audit before they act": Rule(_FAILURES, "the agent audits before it confirms, starts or reports anything"),
+    "agents audit before they act": Rule(_FAILURES, "audits before it confirms, starts or reports anything"),
     "isolated agents start nothing": Rule(_FAILURES, "for each guest immediately before the start"),
     "a doubtful deletion ends all claims": Rule(
         _FAILURES, "Guests and claims at both ends of the move end before the record is DELETED"
     ),
     "a confirm asks for the destination first": Rule(_RETURNS, "a confirm asks for the destination"),
-    "a source boots if its destination may have run": Rule(_COPIES, "the source powers it off before it boots there"),
+    "a source boots if its destination may have run": Rule(
+        _COPIES, "the source powers the guest off and boots it from its disk"
+    ),
     "a return asks for the source last": Rule(_RETURNS, "the last step of a return for the source"),
     "a forgotten move begins again": Rule(_LOSSES, "the conductor begins the move again"),
     "a move that does not begin leaves the instance where it is": Rule(_LOSSES, "the instance is on its source"),
@@ -86,7 +92,7 @@ RULES = {
     "a return looks for other destinations first": Rule(
         _LOSSES, "looks in the other partitions for a destination that the record forgot"
     ),
-    "an uncertain move has no alternate": Rule(_LOSSES, "gives the move up instead of taking an alternate"),
+    "an uncertain move has no alternate": Rule(_LOSSES, "abandons the move and takes no alternate"),
     "a guest that followed a later message is not ended": Rule(_LOSSES, "keeps the guest and reports it"),
     "a move that has ended holds no guest": Rule(_LOSSES, "informs the host that the earlier move is over"),
     "a guest that is off for another move is not started": Rule(

@@ -218,8 +218,8 @@ class View:
     def counted_claims(self, key: str) -> FloatColumn:
         """Return how many claims per row count in metric INSTANCES or IO_OPS; NaN if unknown.
 
-        All claims are instances. Builds are the claims that are neither built nor foreign, on hosts that report their
-        instances.
+        Every claim counts as an instance. It counts as a build until its host reports the instance as built; on an
+        agent's node, those of Placement clients never do.
         """
         counts, size = self._table.resources.counts, self.size
         if key == INSTANCES:

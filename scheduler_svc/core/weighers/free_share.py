@@ -60,7 +60,7 @@ def _value(view: View, request: SchedulingRequest, instances: int, rows: Rows | 
 
 
 def _find_lacking(view: View) -> Column | None:
-    """Return a mask of the rows without one of the classes, whose shares are not unequal; None if there are none."""
+    """Return a mask of the hosts that lack CPU or memory, and so pay nothing for unequal shares, or None."""
     lacking: Column = np.minimum(*(view.trees.unit_share(name) for name in CLASSES)) == 0
     return lacking if lacking.any() else None
 

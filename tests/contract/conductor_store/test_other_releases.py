@@ -45,7 +45,7 @@ def instance_text(*, status: str = "ACTIVE", step: str = "done", **changes: Any)
     ],
 )
 def test_instance_of_a_newer_release_is_refused(changes: dict[str, Any], why: str) -> None:
-    with pytest.raises(errors.NewerRecord, match=f"{why}.*Finish the upgrade of all gantt-conductor"):
+    with pytest.raises(errors.NewerRecord, match=f"{why}.*Upgrade all gantt-conductor services"):
         documents.load_instance("u", instance_text(**changes))
 
 
