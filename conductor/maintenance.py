@@ -23,7 +23,7 @@ RETRY_SECONDS = 1.0  # pause after a failed heartbeat; the scheduler may start l
 JITTER = 0.2  # random part of the interval, plus or minus, so that conductors do not report at once
 
 
-class Upkeep(BackgroundLoop):
+class MaintenanceLoop(BackgroundLoop):
     """Thread of the periodic tasks; no instance depends on them."""
 
     def __init__(self, conductor: Conductor, host: str, interval: float) -> None:

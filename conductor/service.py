@@ -21,7 +21,7 @@ from conductor.endpoints.maintenance import MaintenanceEndpoint
 from conductor.endpoints.moves import MoveEndpoint
 from conductor.endpoints.power import PowerEndpoint
 from conductor.endpoints.repair import RepairEndpoint
-from conductor.maintenance import BINARY, Upkeep
+from conductor.maintenance import BINARY, MaintenanceLoop
 from conductor.pump import Pump
 from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.saga.saga import BuildSaga
@@ -79,7 +79,7 @@ class ConductorService:
             conf.rpc.max_instances,
             quota.load(conf),
         )
-        upkeep = Upkeep(self._conductor, conf.conductor.host, conf.conductor.report_interval)
+        upkeep = MaintenanceLoop(self._conductor, conf.conductor.host, conf.conductor.report_interval)
         self._reconciler = RecordReconciler(self._conductor, conf.conductor.reconcile_interval)
         self._server: messaging.MessageHandlingServer | None = None
         group = CoordinationGroup.from_conf(conf, conf.rpc.partition)

@@ -203,7 +203,7 @@ def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) 
 
 def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int) -> InstanceRecord | None:
     if _is_ended_by_mistake(instance, result) or follows_later_move(instance, result):
-        return moves.settle_later(instance, result.transition)
+        return moves.settle_after_later_message(instance, result.transition)
     is_deleted_source = instance.step == SagaStep.END_SOURCE and instance.status == InstanceStatus.DELETING
     is_awaited = is_deleted_source or (instance.step == SagaStep.TERMINATE and moves_live(instance))
     if instance.has_ended(result.attempt) and not is_awaited:

@@ -118,7 +118,7 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
     is_live = instance.move.kind == MigrationKind.LIVE
     if result.kind == INCOMING and (instance.is_at_source or not is_live):  # late: the guest has run since
         return None
-    if instance.is_at_source or moves.stays(instance):
+    if instance.is_at_source or moves.source_ended_during_return(instance):
         return _apply_only(instance, result) if has_guest else _lose(instance, result)
     return (live_moves.apply_destination_result if is_live else _apply_at_destination)(instance, result)
 
@@ -156,7 +156,7 @@ def _lose(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
 def _apply_only(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     if not _is_resumed(instance, result):
         return None
-    if moves.stays(instance):
+    if moves.source_ended_during_return(instance):
         return moves.finish_confirmed(replace(instance, reason=result.reason or None))
     return moves.finish_back(instance, result.reason or None)
 

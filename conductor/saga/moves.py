@@ -118,7 +118,7 @@ def is_returning(instance: InstanceRecord) -> bool:
     return is_reverted and instance.step in RETURNING_STEPS and not instance.is_at_source
 
 
-def stays(instance: InstanceRecord) -> bool:
+def source_ended_during_return(instance: InstanceRecord) -> bool:
     """Return whether the source ended before the instance could return to it."""
     return instance.move.status == MigrationStatus.CONFIRMING and instance.step == SagaStep.RESUME
 
@@ -133,7 +133,7 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     if instance.status == InstanceStatus.DELETING:
         return _end_source_of_deleted(instance)
     if migration.status in (MigrationStatus.FINISHED, MigrationStatus.CONFIRMING):
-        return instance if stays(instance) else finish_confirmed(instance)
+        return instance if source_ended_during_return(instance) else finish_confirmed(instance)
     why = f"its source {migration.source_host} ended during the move: {reason}"
     if is_returning(instance):
         staying = replace(instance, migration=replace(migration, status=MigrationStatus.CONFIRMING, reason=why))
@@ -179,7 +179,7 @@ def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord
     return set_step(ended, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
 
 
-def settle_later(instance: InstanceRecord, number: int) -> InstanceRecord:
+def settle_after_later_message(instance: InstanceRecord, number: int) -> InstanceRecord:
     """Settle the instance when its host reports a message number that this store no longer has.
 
     Keeps the guest.

@@ -51,7 +51,7 @@ def rebuild_move(
     ends = ((destination, attempt, partition), (source, source_attempt, instance.partition))
     for claim, end, place in ends:
         if end.migration not in ("", uuid):
-            return _free(context, instance, claim, end, place or context.clients.partition)
+            return _end_earlier_move_on_host(context, instance, claim, end, place or context.clients.partition)
     goes_on = attempt.state in (GuestState.RUNNING, GuestState.CONFIRMED) or (
         attempt.state == GuestState.STOPPED and source_attempt.state != GuestState.RUNNING
     )
@@ -97,7 +97,7 @@ def rebuild_move(
     return set_step(moving, SagaStep.STOP_SOURCE if goes_on else ending, status=building_status(moving))
 
 
-def _free(
+def _end_earlier_move_on_host(
     context: StepContext, instance: InstanceRecord, claim: Claim, attempt: AgentAttempt, partition: str
 ) -> InstanceRecord:
     """Tell a host that its guest's earlier move is over; the guest, stopped for it, stays off.

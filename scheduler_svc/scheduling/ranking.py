@@ -117,7 +117,7 @@ def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -
         for name, allocations in host_allocations.items():
             providers_by_host[name] |= allocations.keys()
     since = {
-        name: min(view.sums_since(provider, homes[name]) for provider in providers)
+        name: min(view.usage_position(provider, homes[name]) for provider in providers)
         for name, providers in providers_by_host.items()
     }
     return {name: position for name, position in since.items() if position}

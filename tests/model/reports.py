@@ -45,7 +45,7 @@ def apply_report(record: Record, report: Report) -> Record:
     if report.attempt < record.attempt or record.host != report.host or _is_before_return(record, report):
         return record
     if _is_ended_by_mistake(record, report) or follows_later_move(record, report):
-        return to.settle_later(record, report.transition)
+        return to.settle_after_later_message(record, report.transition)
     has_ended = record.has_ended(report.attempt) and not (to.moves_live(record) and record.step == "terminate")
     settles = record.step == "settle" and report.kind in HAS_GUEST
     if has_ended and record.step == "terminate" and report.kind in ENDED_BY_REQUEST:
@@ -228,12 +228,12 @@ def _apply_moving(record: Record, report: Report) -> Record:
     has_guest = report.kind in HAS_GUEST
     if report.kind == "incoming" and (record.is_at_source or record.move.kind != "live"):
         return record
-    if record.is_at_source or to.stays(record):
+    if record.is_at_source or to.source_ended_during_return(record):
         if not has_guest:
             return to.lose_claim(record, report.kind)
         if not _is_resumed(record, report):
             return record
-        return to.finish_confirmed(record) if to.stays(record) else to.finish_back(record)
+        return to.finish_confirmed(record) if to.source_ended_during_return(record) else to.finish_back(record)
     if record.move.kind == "live":
         return _apply_live_destination(record, report)
     return _apply_destination(record, report)

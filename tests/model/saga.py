@@ -459,7 +459,7 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         return
     for claim in (own, source):
         if holds("a move that has ended holds no guest") and _is_held_for_other(state, claim, own.move or source.move):
-            yield _free(state, record, claim)
+            yield _end_earlier_move_on_host(state, record, claim)
             return
     guest = _guest_of(state, own)
     goes_on = guest in ("running", "to start") or (guest == "off" and _guest_of(state, source) != "running")
@@ -494,7 +494,7 @@ def _is_held_for_other(state: State, claim: verbs.Claim, move: int) -> bool:
     return attempt is not None and attempt.is_live and attempt.held_for not in (0, move)
 
 
-def _free(state: State, record: Record, claim: verbs.Claim) -> Outcome:
+def _end_earlier_move_on_host(state: State, record: Record, claim: verbs.Claim) -> Outcome:
     """Tell a host that the move is over for which it stopped its guest, unless the partition may have forgotten it."""
     attempt, store = journalled(state.agents[claim.host], claim.attempt), state.store_of(claim.host)
     assert attempt is not None

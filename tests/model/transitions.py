@@ -152,7 +152,7 @@ def is_returning(record: Record) -> bool:
     return is_reverted and not record.is_at_source
 
 
-def stays(record: Record) -> bool:
+def source_ended_during_return(record: Record) -> bool:
     """Return whether the source ended before the instance returned: the guest continues at the destination."""
     return record.move.status == "confirming" and record.step == "resume"
 
@@ -162,7 +162,7 @@ def end_source(record: Record) -> Record:
     if record.status == "DELETING":
         return _end_source_of_deleted(record)
     if record.move.status in ("finished", "confirming"):
-        return record if stays(record) else finish_confirmed(record)
+        return record if source_ended_during_return(record) else finish_confirmed(record)
     if is_returning(record):
         staying = with_migration(record, status="confirming", has_reason=True)
         return with_numbered_step(staying, "resume")
@@ -191,7 +191,7 @@ def settle_without_move(record: Record) -> Record:
     return _end_migration(record, "error", has_reason=True)._replace(step="settle", status="BUILDING")
 
 
-def settle_later(record: Record, number: int) -> Record:
+def settle_after_later_message(record: Record, number: int) -> Record:
     """Return the record whose host followed a message with ``number``, which this store forgot: it is not ended."""
     history = tuple(item for item in record.history if item[0] != record.attempt)
     later = record._replace(history=history, last_attempt=number)

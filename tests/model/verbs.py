@@ -388,10 +388,12 @@ def vouch(store: Store, host: int, attempt: int) -> tuple[Store, str]:
     live = own_claim(store)
     vouched = _reported_claim(store, host, unverified, None)
     others = _other_claims(store, live, vouched)
-    if any(other.attempt > attempt or _is_reported(store, other) for other in others) or _is_taken(store, vouched):
+    if any(other.attempt > attempt or _is_reported(store, other) for other in others) or _has_other_claim(
+        store, vouched
+    ):
         return store, "conflict"
     store = end_claim(store, unverified, "released")
-    return with_claim(_make_room(store, others, vouched), vouched), "confirmed"
+    return with_claim(_end_contradicting_claims(store, others, vouched), vouched), "confirmed"
 
 
 def _reconcile(store: Store, host: int, claim: Running) -> tuple[Store, str]:
@@ -414,12 +416,12 @@ def _reconcile_unknown(store: Store, host: int, claim: Running, live: Claim | No
     others = _other_claims(store, live, reported)
     if any(other.attempt > claim.attempt for other in others):
         return store, "conflict"
-    is_contradicted = any(_is_reported(store, other) for other in others) or _is_taken(store, reported)
+    is_contradicted = any(_is_reported(store, other) for other in others) or _has_other_claim(store, reported)
     if not may_have_lost_claims(store, host) or is_contradicted:
-        return _doubt(store, host, claim, otherwise="aborted")
+        return _store_as_unverified(store, host, claim, otherwise="aborted")
     if not claim.is_confirmed:
         return with_end(store, claim.attempt, "aborted"), "aborted"
-    return with_claim(_make_room(store, others, reported), reported), "confirmed"
+    return with_claim(_end_contradicting_claims(store, others, reported), reported), "confirmed"
 
 
 def _reconcile_elsewhere(store: Store, existing: Claim, host: int, claim: Running) -> tuple[Store, str]:
@@ -428,7 +430,7 @@ def _reconcile_elsewhere(store: Store, existing: Claim, host: int, claim: Runnin
         return with_claim(without(store, existing), _reported_claim(store, host, claim, None)), "confirmed"
     if claim.is_confirmed and store.opened[host] < 0:
         return store, "fenced"
-    return _doubt(store, host, claim, otherwise="conflict")
+    return _store_as_unverified(store, host, claim, otherwise="conflict")
 
 
 def _reported_claim(store: Store, host: int, claim: "Running | Claim", live: Claim | None) -> Claim:
@@ -456,7 +458,7 @@ def _other_claims(store: Store, live: Claim | None, claim: Claim) -> list[Claim]
     return [other for other in claims if other is not None and not _are_ends_of_one_move(other, claim)]
 
 
-def _is_taken(store: Store, claim: Claim) -> bool:
+def _has_other_claim(store: Store, claim: Claim) -> bool:
     """Return whether another claim is the source of the same move."""
     source = source_claim(store)
     return claim.role == "source" and source is not None and source.move == claim.move
@@ -467,7 +469,7 @@ def _is_reported(store: Store, live: Claim) -> bool:
     return is_reported and holds("no audit ends a reported claim")
 
 
-def _make_room(store: Store, others: Sequence[Claim], claim: Claim) -> Store:
+def _end_contradicting_claims(store: Store, others: Sequence[Claim], claim: Claim) -> Store:
     """End the others, and make the claim that a destination names the source of its move."""
     for other in others:
         store = end_claim(store, other, _forgotten_end(other))
@@ -479,7 +481,7 @@ def _forgotten_end(claim: Claim) -> str:
     return "released" if claim.state == "confirmed" else "aborted"
 
 
-def _doubt(store: Store, host: int, claim: Running, *, otherwise: str) -> tuple[Store, str]:
+def _store_as_unverified(store: Store, host: int, claim: Running, *, otherwise: str) -> tuple[Store, str]:
     """Count a claim that is reported as confirmed as unverified."""
     if not claim.is_confirmed:
         return store, otherwise

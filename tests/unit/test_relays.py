@@ -41,7 +41,7 @@ ALLOWED = {
         "core.table.provider_columns.ProviderColumns.traits_of": PLUGINS,
         "core.table.view.View.address": VIEW,
         "core.table.view.View.set_aside": VIEW,
-        "core.table.view.View.sums_since": VIEW,
+        "core.table.view.View.usage_position": VIEW,
         "store.documents.encode": "keeps one encoder, as json.dumps makes one at each call",
         "store.validation.refuse": ERROR,
         "store.verbs.partition.answer_of": "says that the states of claims are answers",

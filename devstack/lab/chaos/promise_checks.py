@@ -49,14 +49,14 @@ def check_promises(history: CallHistory, state: FinalState) -> Iterator[Violatio
     for uuid in sorted(promises.booted | promises.deleted | state.instances.keys()):
         copies, live = guests.get(uuid, []), claims.get(uuid, [])
         if uuid in promises.deleted:
-            yield from _deleted(uuid, state.instances.get(uuid), copies, live)
+            yield from _check_deleted(uuid, state.instances.get(uuid), copies, live)
         else:
-            yield from _booted(uuid, state.instances.get(uuid), copies, live, promises)
-    yield from _moved(history, state, promises, guests, claims)
+            yield from _check_booted(uuid, state.instances.get(uuid), copies, live, promises)
+    yield from _check_moved(history, state, promises, guests, claims)
     yield from _stopped(history, state, promises)
-    yield from _seen_doubly(history)
+    yield from _check_double_guests(history)
     yield from _seen_oversold(history)
-    yield from _seen_crowded(history, state)
+    yield from _check_crowded_groups(history, state)
 
 
 def check_leases(history: CallHistory, state: FinalState, lease_seconds: float) -> Iterator[Violation]:
@@ -71,7 +71,7 @@ def check_leases(history: CallHistory, state: FinalState, lease_seconds: float) 
                 )
 
 
-def _booted(
+def _check_booted(
     uuid: str,
     instance: InstanceState | None,
     guests: list[GuestFile],
@@ -86,7 +86,7 @@ def _booted(
         elif guests or claims:
             yield Violation(ViolationKind.DIVERGED, uuid, f"{what}, but {_remains(guests, claims)}")
     elif instance.status in (*IS_OFF, *OFFLOADED, *VERIFY):
-        yield from _at_rest(instance, guests, claims, promises.statuses.get(uuid, BOOTED))
+        yield from _check_at_rest(instance, guests, claims, promises.statuses.get(uuid, BOOTED))
     elif instance.status == "ERROR":
         if not instance.reason:
             yield Violation(ViolationKind.UNEXPLAINED, uuid, f"is in ERROR, attempt {instance.attempt}, no reason")
@@ -99,7 +99,7 @@ def _booted(
         )
 
 
-def _at_rest(
+def _check_at_rest(
     instance: InstanceState, guests: list[GuestFile], claims: list[StoredClaim], expected: frozenset[str]
 ) -> Iterator[Violation]:
     uuid, status = instance.uuid, instance.status
@@ -119,7 +119,7 @@ def _at_rest(
         yield Violation(ViolationKind.DIVERGED, uuid, f"{place}, but its guest is {power}")
 
 
-def _moved(
+def _check_moved(
     history: CallHistory,
     state: FinalState,
     promises: Promises,
@@ -150,7 +150,7 @@ def _moved(
             yield Violation(ViolationKind.UNEXPLAINED, uuid, f"the move of {instance} failed without a reason")
 
 
-def _deleted(
+def _check_deleted(
     uuid: str, instance: InstanceState | None, guests: list[GuestFile], claims: list[StoredClaim]
 ) -> Iterator[Violation]:
     if instance is not None and instance.status == "DELETING":
@@ -191,7 +191,7 @@ def _stopped(history: CallHistory, state: FinalState, promises: Promises) -> Ite
             yield Violation(ViolationKind.STOPPED, key[0], f"attempt {key[1]} ran on {key[2]} and is gone; {why}")
 
 
-def _seen_doubly(history: CallHistory) -> Iterator[Violation]:
+def _check_double_guests(history: CallHistory) -> Iterator[Violation]:
     """Yield guests that ran at the same time as another copy.
 
     Both copies may run for seconds if a store forgot the fence of a host that returned since (docs/failures.md).
@@ -218,7 +218,7 @@ def _seen_oversold(history: CallHistory) -> Iterator[Violation]:
             )
 
 
-def _seen_crowded(history: CallHistory, state: FinalState) -> Iterator[Violation]:
+def _check_crowded_groups(history: CallHistory, state: FinalState) -> Iterator[Violation]:
     """Yield guests that started although the running guests left too little capacity."""
     allocations = {
         (item.consumer, item.attempt, item.host.partition("/")[0]): item.allocations

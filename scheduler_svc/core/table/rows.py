@@ -66,7 +66,7 @@ class HostRows(ProviderRows):
         self._copied: tuple[Any, ...] = (*self._parts, self.facts, self.addresses, self.services, self.states)
         self._parts = (*self._copied, self.aggregates)
 
-    def sums_since(self, name: str, number: int = 0) -> int:
+    def usage_position(self, name: str, number: int = 0) -> int:
         """Return the log position of usage that is ahead of the partition's log, else 0."""
         part = self.partitions[number]
         position = self._used_position(part, name)

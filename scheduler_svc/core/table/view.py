@@ -144,9 +144,9 @@ class View:
             if name in part.rows and self._table.present[part.rows[name]]
         }
 
-    def sums_since(self, name: str, number: int = 0) -> int:
+    def usage_position(self, name: str, number: int = 0) -> int:
         """Return the log position of usage that this worker's claims put ahead of the log, else 0."""
-        return self._table.sums_since(name, number)
+        return self._table.usage_position(name, number)
 
     @property
     def services(self) -> ServiceView:

@@ -246,8 +246,8 @@ class RedisPartition(PartitionState):
             self.changed_providers.clear()
             self.claimed_providers.clear()
 
-    def generation_of(self, provider: str, *, is_judged: bool = True) -> int:
-        return super().generation_of(provider, is_judged=is_judged) + self._raised[provider]
+    def generation_of(self, provider: str, *, conflicts_on_change: bool = True) -> int:
+        return super().generation_of(provider, conflicts_on_change=conflicts_on_change) + self._raised[provider]
 
     def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
         value = cast("RedisFields[T]", mapping).peek(name)

@@ -82,10 +82,10 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
     contradicting = later or [other for other in others if partition.is_reported(other)]
     if contradicting:
         return ClaimResult(*ref, Answer.CONFLICT, contradicting[0].host)
-    if _is_taken(partition, vouched) or not is_credible(partition, unverified, live):
+    if _has_other_claim(partition, vouched) or not is_credible(partition, unverified, live):
         return ClaimResult(*ref, Answer.CONFLICT, unverified.host)
     partition.end_claim(unverified, ClaimState.RELEASED, now)
-    _make_room(partition, others, vouched, now)
+    _end_contradicting_claims(partition, others, vouched, now)
     partition.add_claim(vouched)
     return ClaimResult(*ref, Answer.CONFIRMED, unverified.host)
 
@@ -119,13 +119,13 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
     others = _other_claims(partition, live, forgotten)
     if any(other.attempt > claim.attempt for other in others):
         return Answer.CONFLICT, False
-    is_contradicted = any(partition.is_reported(other) for other in others) or _is_taken(partition, forgotten)
+    is_contradicted = any(partition.is_reported(other) for other in others) or _has_other_claim(partition, forgotten)
     is_excessive = claim.confirmed and not is_credible(partition, claim, live)
     if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
         # The store lost no claims of this host, a reported claim contradicts this one, or its amounts are not credible.
-        return _doubt(partition, claim, now, otherwise=Answer.ABORTED)
+        return _store_as_unverified(partition, claim, now, otherwise=Answer.ABORTED)
     if claim.confirmed:
-        _make_room(partition, others, forgotten, now)
+        _end_contradicting_claims(partition, others, forgotten, now)
         partition.add_claim(forgotten)
     else:
         # It is safe to abort the claim: only this host could have confirmed it, and it has not.
@@ -137,7 +137,12 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
     """Reconcile a reported attempt whose stored claim is on a different host."""
     may_be_lost = live.state == ClaimState.PREPARED and partition.may_have_lost_claims_of(claim.host)
     reported = _reported_claim(partition, claim, now, None)
-    if claim.confirmed and may_be_lost and is_credible(partition, claim, live) and not _is_taken(partition, reported):
+    if (
+        claim.confirmed
+        and may_be_lost
+        and is_credible(partition, claim, live)
+        and not _has_other_claim(partition, reported)
+    ):
         # The store forgot the reported claim and prepared the attempt again. No guest runs under the new claim.
         partition.drop_claim(live)
         partition.add_claim(reported)
@@ -145,10 +150,10 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
     if claim.confirmed and partition.is_fenced(claim.host):
         # The live attempt began after the fence, which also ended this copy, although the store had forgotten it.
         return Answer.FENCED, False
-    return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
+    return _store_as_unverified(partition, claim, now, otherwise=Answer.CONFLICT)
 
 
-def _is_taken(partition: PartitionState, claim: Claim) -> bool:
+def _has_other_claim(partition: PartitionState, claim: Claim) -> bool:
     """Return whether the claim's migration has a claim other than this one and the source of its move."""
     holder = None if claim.move is None else partition.claims.get(claim.move)
     return holder is not None and holder.ref not in (claim.ref, ClaimRef(claim.ref.consumer, claim.source_attempt or 0))
@@ -168,7 +173,7 @@ def _other_claims(partition: PartitionState, live: Claim | None, claim: Claim) -
     ]
 
 
-def _make_room(partition: PartitionState, others: Sequence[Claim], claim: Claim, now: int) -> None:
+def _end_contradicting_claims(partition: PartitionState, others: Sequence[Claim], claim: Claim, now: int) -> None:
     """End the contradicting claims; if ``claim`` is a destination, restore the source of its move.
 
     ``claim`` is a later attempt, which proves that all earlier ones except its source ended. The store forgot that.
@@ -181,7 +186,9 @@ def _make_room(partition: PartitionState, others: Sequence[Claim], claim: Claim,
             make_source(partition, moved, claim.migration)
 
 
-def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwise: Answer) -> tuple[Answer, bool]:
+def _store_as_unverified(
+    partition: PartitionState, claim: RunningClaim, now: int, *, otherwise: Answer
+) -> tuple[Answer, bool]:
     """Store a reported claim as unverified. Returns ``otherwise`` for a claim that its host never confirmed."""
     if not claim.confirmed:
         return otherwise, False

@@ -80,13 +80,15 @@ class PartitionState(PartitionStorage):
         self.append_entry(LogEntry(self.position, kind, payload))
         return self.position
 
-    def generation_of(self, provider: str, *, is_judged: bool = True) -> int:
+    def generation_of(self, provider: str, *, conflicts_on_change: bool = True) -> int:
         """Return a provider's generation, which never repeats while the provider exists.
 
         Each increment has a log entry, so that no generation exceeds the position. A new epoch's generations begin
-        beyond all positions that the store may have forgotten. ``is_judged`` False reads like ``peek``.
+        beyond all positions that the store may have forgotten. Without ``conflicts_on_change``, it reads like ``peek``.
         """
-        increments = self.generations.get(provider, 0) if is_judged else self.peek(self.generations, provider, 0)
+        increments = (
+            self.generations.get(provider, 0) if conflicts_on_change else self.peek(self.generations, provider, 0)
+        )
         return self.generation_base + increments
 
     def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:

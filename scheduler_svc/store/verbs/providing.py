@@ -59,7 +59,7 @@ def change(partition: PartitionState, now: int, request: ProviderChange) -> Prov
     reads = replace(reads_of(partition), used={provider: used}, children={provider: children})
     state = planner.state_after(planned, reads, 0)
     _apply(partition, planned, now)
-    return copy.deepcopy(replace(state, generation=partition.generation_of(provider, is_judged=False)))
+    return copy.deepcopy(replace(state, generation=partition.generation_of(provider, conflicts_on_change=False)))
 
 
 def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProvider]) -> list[Refusal | None]:

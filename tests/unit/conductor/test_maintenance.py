@@ -9,7 +9,7 @@ import oslo_messaging as messaging
 import prometheus_client
 
 from conductor.collaborators import ServiceClients
-from conductor.maintenance import Upkeep
+from conductor.maintenance import MaintenanceLoop
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import SagaStep, StoreTimeouts
 from rpcapi import errors
@@ -43,7 +43,7 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
         [replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False
     )
     scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {"p1": "1.1.x"})
-    upkeep = Upkeep(make_conductor(store, clients_of(scheduler)), "c1", 0.01)
+    upkeep = MaintenanceLoop(make_conductor(store, clients_of(scheduler)), "c1", 0.01)
     upkeep.start()
     until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "heartbeats are sent and the deleted record is removed")
     until(lambda: instances("DELETED") == 0, "the figures follow")
@@ -68,7 +68,7 @@ def test_failed_heartbeat_is_retried_soon() -> None:
 
     scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {})
     store = MemoryConductorStore(StoreTimeouts())
-    upkeep = Upkeep(make_conductor(store, clients_of(scheduler)), "c1", 600.0)
+    upkeep = MaintenanceLoop(make_conductor(store, clients_of(scheduler)), "c1", 600.0)
     pauses = [upkeep.run_once() for _ in range(4)]
     assert [seconds <= 1 for seconds in pauses] == [True, True, False, False]
     assert min(pauses[2:]) >= 480

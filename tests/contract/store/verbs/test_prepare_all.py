@@ -23,7 +23,7 @@ def answers(outcomes: list[BatchAnswer | errors.GanttError]) -> list[BatchAnswer
     return [outcome for outcome in outcomes if isinstance(outcome, BatchAnswer)]
 
 
-def test_each_batch_is_judged_on_what_those_before_it_took(partition: StorePartition) -> None:
+def test_each_batch_conflicts_on_change_on_what_those_before_it_took(partition: StorePartition) -> None:
     partition.add_host("h1")  # of four VCPU
     outcomes = answers(partition.store.prepare_all(batches(partition, *["h1"] * 3, resources=TWO)).outcomes)
     assert [outcome.accepted for outcome in outcomes] == [True, True, False]

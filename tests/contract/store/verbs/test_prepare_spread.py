@@ -120,7 +120,7 @@ def test_providers_of_a_candidate_are_judged_separately(partition: StorePartitio
     assert results == [Verdict.FULL, Verdict.UNKNOWN, Verdict.UNKNOWN, Verdict.FITS]
 
 
-def test_host_without_own_allocations_is_judged_too(partition: StorePartition) -> None:
+def test_host_without_own_allocations_conflicts_on_change_too(partition: StorePartition) -> None:
     gpu = {"h1/gpu0": {"CUSTOM_GPU": 1}}
     assert verdicts(partition, batch(partition, Intent("c1", 1, [Candidate("h9", gpu)]))) == [Verdict.UNKNOWN]
     assert verdicts(partition, batch(partition, Intent("c1", 1, [Candidate("h1", gpu)]))) == [Verdict.FITS]

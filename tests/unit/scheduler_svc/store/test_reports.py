@@ -48,7 +48,7 @@ def stored(plan: ReportPlan) -> dict[str, Any]:
         ((1, 4), registration("a", 1), ReportHandling.IGNORE),
     ],
 )
-def test_report_is_judged_by_the_last_applied_one(
+def test_report_conflicts_on_change_by_the_last_applied_one(
     last: tuple[int, int] | None, next_report: HostReport, handling: ReportHandling
 ) -> None:
     assert reports.report_handling(None if last is None else AppliedReport(*last, (), "a"), next_report) is handling

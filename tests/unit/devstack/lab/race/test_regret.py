@@ -23,7 +23,7 @@ def test_regret_is_the_missed_share_of_the_best_scores(claims, share):
     assert regret.regret(JudgedClaim(*claim) for claim in claims) == pytest.approx(share)
 
 
-def test_claim_is_judged_in_the_state_before_it():
+def test_claim_conflicts_on_change_in_the_state_before_it():
     snapshot = hosts.snapshot(NODES, {"h0/n": {"VCPU": 3}, "h1/n": {}})
     table = HostTable.from_snapshot(snapshot, reads=default_driver.default().reads)
     parts = default_driver.filters(), default_driver.weighted()

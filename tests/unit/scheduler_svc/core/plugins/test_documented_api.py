@@ -18,7 +18,7 @@ INTERNAL = {
     "view": {
         *("all_trees", "instance_limits", "names", "rows", "with_instance_limits"),
         *("with_facts_of", "rows_with_facts", "set_aside", "rows_set_aside"),
-        *("log_positions", "partition_numbers", "sums_since", "counted_claims"),
+        *("log_positions", "partition_numbers", "usage_position", "counted_claims"),
     },
     "view.hosts": {"resources", "traits", "can_hold"},
     "view.trees": {

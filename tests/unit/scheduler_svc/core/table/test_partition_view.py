@@ -43,8 +43,8 @@ def test_sums_that_are_later_than_the_log_have_a_position():
     table = build(east=["a", "b"], west=["a"])
     table.apply_used({"a": {"VCPU": 2}}, 105)
     with table.reading() as view:
-        assert [view.sums_since(name) for name in ("a", "b")] == [105, 0]
-        assert view.sums_since("a", 1) == 0
+        assert [view.usage_position(name) for name in ("a", "b")] == [105, 0]
+        assert view.usage_position("a", 1) == 0
     table.apply(LogEntry(105, "used", {"a": {"VCPU": 2}}))
     with table.reading() as view:
-        assert view.sums_since("a") == 0
+        assert view.usage_position("a") == 0
