@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rpcapi.admin import Session, groups
 from rpcapi.admin.argument import Argument, parse_pair, parse_pairs, repeatable
+from rpcapi.validation.hints import GROUP_HINT, as_list
+from rpcapi.validation.text import invalid_spec, join_names
 
 if TYPE_CHECKING:
     from rpcapi.objects.request_spec import RequestSpec
@@ -91,7 +93,10 @@ def make_spec(session: Session, args: argparse.Namespace) -> "RequestSpec":
 
 def _placement(session: Session, args: argparse.Namespace) -> dict[str, Any]:
     hints = _hints(args.hint)
-    group = args.group or hints.get("group")
+    group_texts = [*as_list(hints.pop(GROUP_HINT, [])), *([] if args.group is None else [args.group])]
+    group_ids = {groups.find_id(session, text) for text in group_texts}
+    if len(group_ids) > 1:
+        raise invalid_spec(f"it names {len(group_ids)} server groups: {join_names(group_texts)}")
     return {
         "availability_zone": args.az,
         "required_traits": [name for name in args.trait if not name.startswith("!") and "," not in name],
@@ -103,7 +108,7 @@ def _placement(session: Session, args: argparse.Namespace) -> dict[str, Any]:
         "hints": hints,
         "force_hosts": args.host,
         "ignore_hosts": args.not_host,
-        "group_id": None if group is None else groups.find_id(session, group),
+        "group_id": next(iter(group_ids), None),
         "group_policy": args.group_policy,
         "group_max_per_host": args.group_max_per_host,
         "driver": args.driver,

@@ -94,6 +94,8 @@ def affinity_batches(session: Session, host: str, servers: Sequence[Any]) -> lis
 
 
 def _find(session: Session, text: str) -> "ServerGroup":
+    if not text:  # groups of Nova have no name
+        raise errors.InvalidRequest(why="the id or name of a server group is empty")
     try:
         group: ServerGroup = session.call(session.scheduler.get_server_group, text)
         return group

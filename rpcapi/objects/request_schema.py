@@ -141,10 +141,13 @@ def check_spec(spec: Any) -> None:
 
 
 def canonical(spec: RequestSpec) -> RequestSpec:
-    """Return a checked spec with canonical uuids of instances, server group, aggregates and API providers."""
+    """Return a checked spec with canonical uuids of instances, server group, aggregates and API providers.
+
+    A server group in the hints becomes ``group_id``.
+    """
     values = {
         "hints": hints.canonical(spec.hints),
-        "group_id": None if spec.group_id is None else canonical_uuid(spec.group_id),
+        "group_id": hints.named_group(spec.hints) if spec.group_id is None else canonical_uuid(spec.group_id),
         "groups": {suffix: {**group, **_canonical_group(group)} for suffix, group in spec.groups.items()},
         **_canonical_group({name: getattr(spec, name) for name in _GROUP_UUIDS}),
     }
@@ -179,7 +182,10 @@ def _check_hosts(spec: RequestSpec) -> None:
 
 
 def _check_server_group(spec: RequestSpec) -> None:
-    if spec.group_id is None:
+    hint = hints.named_group(spec.hints)
+    if None not in (hint, spec.group_id) and hint != canonical_uuid(spec.group_id):
+        raise invalid_spec(f"hint 'group' {hint} differs from group_id {abbreviate(spec.group_id)}")
+    if hint is None and spec.group_id is None and not (spec.group_policy is spec.group_max_per_host is None):
         raise invalid_spec("a policy of a server group needs the group's id")
     if spec.group_policy is not None:
         server_groups.check_rule(spec.group_policy, spec.group_max_per_host or 1)
@@ -267,7 +273,7 @@ def _check_group_exists(owner: str, suffix: str, spec: RequestSpec) -> None:
 # Checks across fields, each with the fields that trigger it.
 _CONSISTENCY: Sequence[tuple[Set[str], Callable[[RequestSpec], None]]] = (
     ({"force_hosts"}, _check_hosts),
-    ({"group_id", "group_policy", "group_max_per_host"}, _check_server_group),
+    ({"hints", "group_id", "group_policy", "group_max_per_host"}, _check_server_group),
     (
         {"required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates"},
         _check_unsuffixed_group,

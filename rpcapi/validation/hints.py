@@ -24,6 +24,9 @@ def check(path: str, hints: Any) -> None:
     _ALL(path, hints)
     for key in INSTANCE_HINTS:
         _INSTANCES(f"{path}.{key}", as_list(hints.get(key, [])))
+    group = single_value(hints.get(GROUP_HINT))
+    if GROUP_HINT in hints and not is_uuid_like(group):
+        raise invalid_spec(f"{path}.{GROUP_HINT} must be the uuid of a server group, not {abbreviate(group)}")
     if "build_near_host_ip" in hints or "cidr" in hints:
         _check_near(hints)
     if query.HINT in hints:
@@ -40,9 +43,10 @@ def as_list(value: Any) -> list[Any]:
 
 
 def canonical(hints: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checked hints with the uuids of instances, and of the group, in canonical spelling."""
-    uuids = {key: _canonical(value) for key, value in hints.items() if key in (*INSTANCE_HINTS, GROUP_HINT)}
-    return {**hints, **uuids}
+    """Return checked hints with canonical uuids of instances, without the server group."""
+    return {
+        key: _canonical(value) if key in INSTANCE_HINTS else value for key, value in hints.items() if key != GROUP_HINT
+    }
 
 
 def _canonical(value: Any) -> Any:
@@ -53,6 +57,11 @@ def _canonical(value: Any) -> Any:
 
 def named_instances(hints: Mapping[str, Any]) -> set[str]:
     return {instance for hint in INSTANCE_HINTS for instance in as_list(hints.get(hint, []))}
+
+
+def named_group(hints: Mapping[str, Any]) -> str | None:
+    """Return the canonical uuid of the server group in checked hints."""
+    return canonical_uuid(single_value(hints[GROUP_HINT])) if GROUP_HINT in hints else None
 
 
 def _check_instance(path: str, value: Any) -> None:

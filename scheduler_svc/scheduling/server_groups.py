@@ -77,10 +77,12 @@ class ServerGroups:
         If the group is unknown but the spec has a policy, Nova made the group, or the store has forgotten it. With
         ``creates``, it is created with that policy. Raises NotFound, GroupContradicted, InvalidSpec.
         """
-        if spec.group_id is None:
+        if spec.group_id is None and not spec.hints:
             return spec
         check_spec(spec)
         spec = canonical(spec)
+        if spec.group_id is None:
+            return spec
         _store, _version, document = self._find(spec.group_id)
         if not document and spec.group_policy is not None:
             values = {"project": project, "policy": spec.group_policy, "max_per_host": spec.group_max_per_host or 1}

@@ -82,7 +82,7 @@ def test_spelling_makes_no_other_request(worker: FakeTransportWorker) -> None:
         builds.build(conductor, CTXT, spec, [consumer])
     (record,) = conductor.store.get([consumer]).values()
     stored = load_spec(conductor.store.requests([record.request])[record.request].spec)
-    assert (stored.hints, stored.group_id) == ({"same_host": [NAMED], "group": NAMED}, NAMED)
+    assert (stored.hints, stored.group_id) == ({"same_host": [NAMED]}, NAMED)
 
 
 @pytest.mark.parametrize("name", ["H1", "h1"])

@@ -11,6 +11,7 @@ from rpcapi import objects
 from rpcapi.resources import query
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.spec_builder.draft import FlavorImageProperties, SpecDraft, parse_integer
+from rpcapi.validation.hints import GROUP_HINT, single_value
 from rpcapi.validation.instances import is_uuid
 from scheduler_svc.nova.bus import flavors, images
 from scheduler_svc.nova.bus.destinations import Destination
@@ -48,6 +49,7 @@ def translate(primitive: Any) -> NovaRequest:
     """
     fields = read(primitive, NAME)
     hints = dict(fields.mapping("scheduler_hints"))
+    hinted_group = single_value(hints.pop(GROUP_HINT, None))  # the instance group says whether a policy applies
     check_type = hints.pop(CHECK_TYPE, None)
     if isinstance(hints.get(query.HINT), list):
         # Nova wraps every hint in a list, but for gantt a list is a query itself.
@@ -63,7 +65,7 @@ def translate(primitive: Any) -> NovaRequest:
         "force_hosts": destination.names,
         "member_of": [names.split(",") for names in destination.aggregates],
         "forbidden_aggregates": list(destination.forbidden_aggregates),
-        **({} if skips_filters or is_rebuild or group is None else _group_fields(group, hints)),
+        **({} if skips_filters or is_rebuild or group is None else _group_fields(group, hinted_group)),
     }
     spec, fallback = _build_specs(fields, values)
     return NovaRequest(
@@ -132,14 +134,13 @@ def _has_remote_managed_port(fields: NovaFields) -> bool:
     )
 
 
-def _group_fields(group: NovaFields, hints: Mapping[str, Any]) -> Mapping[str, Any]:
+def _group_fields(group: NovaFields, hinted_group: Any) -> Mapping[str, Any]:
     policies: Sequence[str] = group.texts("policies")  # set by Nova versions without ``policy``
     policy = group.text("policy") or (policies[0] if policies else "")
     if not policy:
         return {}
     # Specs that an early Nova stored name the group in the hint only.
-    hint = hints.get("group") or [None]
-    group_id = group.text("uuid") or (hint[0] if isinstance(hint, list) else hint)
+    group_id = group.text("uuid") or hinted_group
     if not is_uuid(group_id):
         raise group.malformed("uuid", "is missing or is no uuid")
     limit = parse_integer(str(group.mapping("_rules").get(MAX_PER_HOST, 1)))

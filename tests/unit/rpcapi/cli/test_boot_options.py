@@ -3,6 +3,7 @@
 
 import pytest
 
+from rpcapi import objects
 from tests.unit.rpcapi.cli.fakes import CLOUD
 
 
@@ -49,6 +50,32 @@ def test_aggregate_tree_and_any_trait_options_are_in_the_spec(cluster, gantt):
     assert (spec.member_of, spec.forbidden_aggregates) == ([["a", "b"], ["c"]], ["d"])
     assert (spec.in_tree, spec.any_traits) == ("host/numa0", [["CUSTOM_A", "CUSTOM_B"]])
     assert (spec.group_id, spec.group_policy) == ("g", "affinity")
+
+
+@pytest.mark.parametrize("options", ["--group g --hint group=g", "--hint group=g", "--hint group=g --hint group=g"])
+def test_group_in_a_hint_is_the_group(cluster, gantt, options):
+    cluster.scheduler.group("g")
+    assert gantt("boot", "--flavor", "m1.tiny", *options.split()).code == 0
+    spec, _uuids = cluster.conductor.builds[0]
+    assert (spec.group_id, spec.hints) == ("g", {})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--group", ""], "the id or name of a server group is empty"),
+        (["--hint", "group="], "the id or name of a server group is empty"),
+        (["--group", "g", "--hint", "group=h"], "it names 2 server groups: h, g"),
+        (["--hint", "group=g", "--hint", "group=h"], "it names 2 server groups: g, h"),
+        (["--hint", "group=x"], "Server group x was not found"),
+    ],
+)
+def test_unclear_group_is_refused(cluster, gantt, options, message):
+    cluster.scheduler.group("g")
+    cluster.scheduler.group("h")
+    cluster.scheduler.groups[""] = objects.ServerGroup.of(id="", project="default", policy="affinity")
+    result = gantt("boot", "--flavor", "m1.tiny", *options)
+    assert (result.code, message in result.err, cluster.conductor.builds) == (1, True, [])
 
 
 @pytest.mark.parametrize("option", ["--property", "--hint", "--volume", "--port"])

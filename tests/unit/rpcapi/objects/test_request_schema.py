@@ -12,6 +12,7 @@ from rpcapi import errors, objects
 from rpcapi.objects import request_schema
 from rpcapi.resources.inventory import MAX_AMOUNT
 
+UUID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
 VGPU = {"resources": {"VGPU": 1}}
 CELL = {"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "memory_mb": 1024}
 PINNED = {
@@ -176,6 +177,8 @@ BAD = [
     ({"requested_destination": {"allow_cross_cell_move": "yes"}}, "allow_cross_cell_move must be a boolean"),
     ({"numa": {"cells": []}}, "numa.cells must have 1 to 32 elements"),
     (PINNED | {"groups": {"_numa0": VGPU}}, "'_numa0' must request what numa.cells[0] needs"),
+    ({"hints": {"group": "web"}, "group_id": "web"}, "hints.group must be the uuid of a server group, not 'web'"),
+    ({"hints": {"group": UUID}, "group_id": UUID.replace("0", "1")}, f"hint 'group' {UUID} differs from group_id '1a"),
 ]
 
 
@@ -202,9 +205,6 @@ def test_volumes_and_ports_do_not_count_as_the_flavor(values, disk):
     assert request_schema.amount_of_flavor(request, "DISK_GB") == disk
 
 
-UUID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
-
-
 @pytest.mark.parametrize("spelled", [UUID.upper(), UUID.replace("-", "")])
 def test_uuids_of_groups_aggregates_and_api_providers_are_canonical(spelled):
     def values(uuid):
@@ -214,6 +214,16 @@ def test_uuids_of_groups_aggregates_and_api_providers_are_canonical(spelled):
 
     canonical = request_schema.canonical(spec(**values(spelled)))
     assert canonical.obj_to_primitive() == spec(**values(UUID)).obj_to_primitive()
+    assert request_schema.canonical(canonical) is canonical
+
+
+@pytest.mark.parametrize("hint", [UUID.upper(), [UUID]])
+@pytest.mark.parametrize("values", [{}, {"group_id": UUID}, {"group_policy": "affinity"}])
+def test_group_in_the_hints_is_the_group_of_the_spec(hint, values):
+    checked = spec(hints={"group": hint, "other": 1}, **values)
+    request_schema.check_spec(checked)
+    canonical = request_schema.canonical(checked)
+    assert (canonical.group_id, canonical.hints) == (UUID, {"other": 1})
     assert request_schema.canonical(canonical) is canonical
 
 

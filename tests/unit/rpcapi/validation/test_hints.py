@@ -18,6 +18,8 @@ SOME_UUID = "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"
         {"build_near_host_ip": "10.0.0.1"},
         {"build_near_host_ip": ["10.0.0.1"], "cidr": ["/16"]},
         {"query": [">=", "$free_ram_mb", 1024]},
+        {"group": SOME_UUID.upper()},
+        {"group": [SOME_UUID]},
     ],
 )
 def test_valid_hints_pass(valid):
@@ -42,6 +44,10 @@ def test_valid_hints_pass(valid):
         ({"build_near_host_ip": "10.0.0.1", "cidr": "24"}, "is not a network"),
         ({"cidr": "/24"}, "needs hint 'build_near_host_ip'"),
         ({"query": "[what?"}, "query"),
+        *(
+            ({"group": value}, "hints.group must be the uuid of a server group, not ")
+            for value in ("web", "", None, 7, [], [SOME_UUID, SOME_UUID], {"id": SOME_UUID})
+        ),
     ],
 )
 def test_invalid_hint_is_refused_with_the_reason(invalid, sentence):
@@ -69,9 +75,7 @@ def test_uuids_of_hints_are_canonical():
     assert hints.canonical(spelled) == {
         "same_host": SOME_UUID,
         "different_host": [SOME_UUID, SOME_UUID],
-        "group": SOME_UUID,
         "colour": SOME_UUID.upper(),
     }
-    assert hints.canonical({"group": [SOME_UUID.upper()]}) == {"group": [SOME_UUID]}
-    other = {"group": ["a", 1, ["b"]], "query": []}
-    assert hints.canonical(other) == other
+    assert hints.named_group(spelled) == hints.named_group({"group": [SOME_UUID.upper()]}) == SOME_UUID
+    assert hints.named_group({}) is None

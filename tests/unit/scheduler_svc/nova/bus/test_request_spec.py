@@ -84,6 +84,16 @@ def test_group_without_a_uuid_is_that_of_the_hint():
         translated("server_group", instance_group=group, scheduler_hints={})
 
 
+@pytest.mark.parametrize("hint", [CELL, [CELL], ["web"], []])
+def test_group_is_novas_instance_group_whatever_the_hint_says(hint):
+    plain = translated("plain", scheduler_hints={"group": hint}).spec
+    grouped = translated("server_group", scheduler_hints={"group": hint}).spec
+    for spec in (plain, grouped):
+        check_spec(spec)
+    assert (plain.hints, plain.group_id) == ({}, None)
+    assert (grouped.hints, grouped.group_id) == ({}, translated("server_group").spec.group_id)
+
+
 def test_server_group_has_policy_limit_and_members():
     request = translated("server_group")
     assert (request.spec.group_id[-2:], request.spec.group_policy, request.spec.group_max_per_host) == (
