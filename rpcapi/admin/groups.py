@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.admin import Session
-from rpcapi.resources.claims import MIGRATION, GroupPolicy
+from rpcapi.resources.claims import ClaimRole, GroupPolicy
 from rpcapi.resources.statuses import WITHOUT_CLAIM
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _with_members(session: Session, groups: Sequence["ServerGroup"]) -> list[Gro
     sources: defaultdict[str, list[Member]] = defaultdict(list)
     try:
         for claim in _claims_of_members(session):
-            ends = sources if claim["type"] == MIGRATION else members
+            ends = sources if claim["role"] == ClaimRole.SOURCE else members
             ends[claim["group_id"]].append(Member(claim["consumer"], claim["host"], claim["state"]))
     except errors.CallerRefused:  # a tenant may read its own servers only
         for server in session.list_instances():

@@ -9,7 +9,7 @@ import os_resource_classes as orc
 from rpcapi import errors
 from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.resources import names, vocabulary
-from rpcapi.resources.claims import GroupPolicy
+from rpcapi.resources.claims import MIGRATION, GroupPolicy
 from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, POLICIES, RequestGroup
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation import documents, hints, rules, server_groups, topology
@@ -39,6 +39,15 @@ _AGGREGATES = rules.list_of(rules.text, MAX_AGGREGATES)
 _MEMBER_OF = rules.list_of(rules.list_of(rules.text, MAX_AGGREGATES, 1), MAX_AGGREGATES)
 _HOSTS = rules.list_of(rules.resource_name, MAX_HOSTS)
 _SUFFIX = rules.matching(r"[A-Za-z0-9_-]{1,64}", "1 to 64 letters, digits, '_' or '-'")
+_TYPE = rules.matching("[A-Z0-9_]{1,255}", "1 to 255 characters of A-Z, 0-9 and '_', such as 'INSTANCE'")
+
+
+def _consumer_type(path: str, value: Any) -> None:
+    _TYPE(path, value)
+    if value == MIGRATION:
+        raise invalid_spec(f"{path} {MIGRATION!r} is reserved for sources of moves")
+
+
 _GROUP = rules.document(
     {
         "resources": _AMOUNTS,
@@ -84,7 +93,7 @@ RULES: Mapping[str, rules.Rule] = {
     "ignore_hosts": _HOSTS,
     "force_hosts": _HOSTS,
     "hints": hints.check,
-    "consumer_type": rules.matching("[A-Z0-9_]{1,255}", "1 to 255 characters of A-Z, 0-9 and '_', such as 'INSTANCE'"),
+    "consumer_type": _consumer_type,
     "group_id": rules.resource_name,
     "group_policy": rules.one_of(tuple(GroupPolicy)),
     "group_max_per_host": rules.integer(),

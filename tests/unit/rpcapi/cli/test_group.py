@@ -82,6 +82,12 @@ def test_affinity_group_on_two_hosts_is_split_and_one_that_moves_is_moving(group
     assert (group["state"], group["hosts"]) == ("split", {"host1/node1": 1, "host2/node1": 1})
 
 
+def test_member_of_any_consumer_type_is_shown(groups, gantt):
+    groups.claims.claim("a", type="MIGRATION", **AFFINITY)
+    group = gantt("group", "show", "g", "-f", "json").json
+    assert (group["state"], len(group["members"]), group["sources"]) == ("ok", 2, [])
+
+
 def test_unknown_group_is_reported(groups, gantt):
     result = gantt("group", "show", "x")
     assert (result.code, result.err) == (1, "Server group x was not found\n")

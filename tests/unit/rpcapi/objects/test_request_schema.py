@@ -168,6 +168,7 @@ BAD = [
     ({"ports": [{"group": ["2"]}]}, "ports[0].group must be a string"),
     ({"ports": [{"colour": "red"}]}, "ports[0] has an unknown key 'colour'"),
     ({"ports": [{}] * 65}, "ports must have 0 to 64 elements, got 65"),
+    ({"consumer_type": "MIGRATION"}, "consumer_type 'MIGRATION' is reserved for sources of moves"),
     ({"service": "compost"}, "service must be one of compute, volume, network, not 'compost'"),
     ({"driver": "a b"}, "driver must be 1 to 64 letters"),
     ({"requested_destination": ["h"]}, "requested_destination must be a mapping"),
