@@ -321,7 +321,7 @@ class GroupContradicted(Conflict):
 class GroupInUse(Conflict):
     """Raised when a server group to be deleted has members."""
 
-    template = "Server group {group} has {members} members: delete them first"
+    template = "Server group {group} has members ({members}): delete them first"
     group: str
     members: int
 

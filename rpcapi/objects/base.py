@@ -167,6 +167,20 @@ class AmountsField(fields.AutoTypedField):
     AUTO_TYPE = _Amounts()
 
 
+class _StrictInteger(fields.FieldType):
+    """Integer without coercion: oslo's type turns True, 1.9 and "1" into 1."""
+
+    @staticmethod
+    def coerce(obj: Any, attr: str, value: Any) -> Any:
+        if type(value) is not int:
+            raise ValueError(f"Field {attr} must be an integer")
+        return value
+
+
+class StrictIntegerField(fields.AutoTypedField):
+    AUTO_TYPE = _StrictInteger()
+
+
 class _List(fields.FieldType):
     def __init__(self, kind: type, nullable: bool = False) -> None:
         self.kinds = (kind, type(None)) if nullable else (kind,)

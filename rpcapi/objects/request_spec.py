@@ -42,7 +42,7 @@ class RequestSpec(base.GanttObject):
         "consumer_type": fields.StringField(default="INSTANCE"),
         "group_id": fields.StringField(nullable=True, default=None),
         "group_policy": fields.StringField(nullable=True, default=None),
-        "group_max_per_host": fields.IntegerField(nullable=True, default=None),
+        "group_max_per_host": base.StrictIntegerField(nullable=True, default=None),
         "any_traits": base.ListField(list, default=[]),
         "member_of": base.ListField(list, default=[]),
         "forbidden_aggregates": base.ListField(str, default=[]),

@@ -16,7 +16,7 @@ class ServerGroup(base.GanttObject):
         "name": fields.StringField(default=""),
         "project": fields.StringField(),
         "policy": fields.StringField(),
-        "max_per_host": fields.IntegerField(default=1),
+        "max_per_host": base.StrictIntegerField(default=1),
     }
 
     def apply_to(self, spec: RequestSpec) -> RequestSpec:

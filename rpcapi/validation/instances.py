@@ -41,8 +41,8 @@ def canonical_uuid(text: str) -> str:
 def check_uuid(text: Any, what: str = "instance") -> None:
     """Raise InvalidName, which names the kind of object ``what``, unless ``text`` is a canonical uuid."""
     if not is_uuid(text):
-        why, article = "it must be a uuid in lower case with hyphens", "an" if what == "instance" else "a"
-        raise errors.InvalidName.of_message(f"{str(text)[:60]!r} is not the uuid of {article} {what}: {why}")
+        why = "it must be a uuid in lower case with hyphens"
+        raise errors.InvalidName.of_message(f"{str(text)[:60]!r} is not the uuid of {_with_article(what)}: {why}")
 
 
 def check_uuids(uuids: Any, maximum: int, what: str = "instance") -> None:
@@ -65,11 +65,15 @@ def check_names(names: Any, count: int) -> None:
         check_name(name)
 
 
-def check_name(name: Any) -> None:
+def check_name(name: Any, what: str = "instance") -> None:
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         why = f"it must be text of 1 to {MAX_NAME} printable characters"
     elif is_uuid_like(name):
         why = "a uuid would be ambiguous"
     else:
         return
-    raise errors.InvalidName.of_message(f"{str(name)[:60]!r} is not the name of an instance: {why}")
+    raise errors.InvalidName.of_message(f"{str(name)[:60]!r} is not the name of {_with_article(what)}: {why}")
+
+
+def _with_article(what: str) -> str:
+    return f"an {what}" if what == "instance" else f"a {what}"

@@ -10,10 +10,12 @@ from typing import Any
 from oslo_log import log
 
 from rpcapi import errors, objects
+from rpcapi.context import MAX_ID
 from rpcapi.objects.request_schema import canonical, check_spec
 from rpcapi.resources import names
 from rpcapi.validation.instances import canonical_uuid, check_name, check_uuids
 from rpcapi.validation.server_groups import check_rule
+from rpcapi.validation.text import abbreviate
 from scheduler_svc.core.namespaces import built_in
 from scheduler_svc.core.namespaces.namespace import Namespace
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
@@ -61,7 +63,12 @@ class ServerGroups:
         check_uuids([group.id], 1, "server group")
         check_rule(group.policy, group.max_per_host)
         if group.name:
-            check_name(group.name)
+            check_name(group.name, "server group")
+        if not 1 <= len(group.project) <= MAX_ID or not group.project.isprintable():
+            allowed = f"1 to {MAX_ID} printable characters"
+            raise errors.InvalidRequest(
+                why=f"a server group needs a project of {allowed}, not {abbreviate(group.project)}"
+            )
         _store, _version, recorded = self._find(group.id)
         if not recorded:
             # Members without a document belong to a group that the store forgot, or that has just been deleted.

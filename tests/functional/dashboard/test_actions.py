@@ -115,7 +115,7 @@ def test_server_group_is_created_and_deleted(visitor: Visitor, cluster: RunningC
 
     server = boot(cluster, group_id=group["group"])
     answer = visitor.submit("/groups", action="delete", group=group["group"])
-    assert (answer.status, "has 1 members" in answer.alert) == (409, True)
+    assert (answer.status, "has members (1)" in answer.alert) == (409, True)
 
     gantt(cluster, "server", "delete", server.uuid, "--wait")
     assert "The group is deleted." in visitor.submit("/groups", action="delete", group=group["group"]).text

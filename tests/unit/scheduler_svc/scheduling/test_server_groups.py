@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Server groups are made once: requests complete themselves from them, and none changes them."""
 
+import re
 import uuid
 from functools import partial
 from typing import Any
@@ -142,6 +143,30 @@ def test_invalid_group_is_refused(cells: Cells, values: dict[str, Any]) -> None:
     assert cells.ids() == []
 
 
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({"name": " "}, "' ' is not the name of a server group"),
+        ({"name": IDS[1]}, "is not the name of a server group: a uuid would be ambiguous"),
+        ({"project": ""}, "a server group needs a project of 1 to 255 printable characters, not ''"),
+        ({"project": "p" * 256}, "a server group needs a project"),
+        ({"project": "a\nb"}, "a server group needs a project"),
+    ],
+)
+def test_group_needs_a_name_and_a_project(cells: Cells, values: dict[str, Any], error: str) -> None:
+    with pytest.raises(errors.InvalidRequest, match=re.escape(error)):
+        cells.groups.create(group(**values))
+    assert cells.ids() == []
+
+
+@pytest.mark.parametrize("maximum", [True, 1.5, "2"])
+def test_maximum_of_members_is_an_integer(maximum: Any) -> None:
+    with pytest.raises(errors.MalformedObject, match="Field max_per_host must be an integer"):
+        group(policy="anti-affinity", max_per_host=maximum)
+    with pytest.raises(errors.MalformedObject, match="group_max_per_host must be an integer"):
+        spec(group_max_per_host=maximum)
+
+
 def test_project_has_a_limited_number_of_groups(cells: Cells) -> None:
     for number in range(3):
         cells.groups.create(group(number))
@@ -194,7 +219,7 @@ def test_group_with_members_is_kept(cells: Cells) -> None:
     west = cells.partitions["west"]
     west.add_host("h1")
     west.hold("c1", "h1", group=ClaimGroup(IDS[0], GroupPolicy.AFFINITY))
-    with pytest.raises(errors.GroupInUse, match="has 1 members"):
+    with pytest.raises(errors.GroupInUse, match=r"has members \(1\)"):
         cells.groups.delete(IDS[0], OWNER)
     cells.now_ms += 2 * UNUSED_MS
     cells.groups.delete_unused()
