@@ -74,7 +74,7 @@ OPTS: list[cfg.Opt] = [
         mutable=True,
         min=0,
         max=100_000,
-        help="Maximum server groups that callers of one project may create. Groups of Nova do not count.",
+        help="Maximum server groups of one project. Groups of Nova do not count.",
     ),
     cfg.FloatOpt(
         "claim_ttl",

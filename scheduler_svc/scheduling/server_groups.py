@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server groups: documents of namespace ``server_group`` that are written once and never changed."""
+"""Server groups: documents of namespace ``server_group`` whose policy never changes."""
 
 import contextlib
 import time
@@ -29,6 +29,8 @@ LOG = log.getLogger(__name__)
 
 REPEAT_SECONDS = 30.0  # time after a loss until all workers have repeated their documents
 UNUSED_MS = 24 * 3600 * 1000  # age at which an implicit group without members is deleted
+MAX_DELETED = 100  # deleted groups per project whose documents stay
+CREATED, DELETED = "created_ms", "deleted_ms"  # A document has one of these keys.
 _NAMESPACE = Namespace(SERVER_GROUP, built_in.SCHEDULER, built_in.SERVER_GROUP)
 
 
@@ -54,7 +56,7 @@ class ServerGroups:
         """Return a group of ``project`` (None: of any project). Raises NotFound, InvalidName."""
         group_id = canonical_uuid(group_id)
         _store, _version, document = self._find(group_id)
-        if not document or project not in (None, document["project"]):
+        if not document or DELETED in document or project not in (None, document["project"]):
             raise errors.NotFound(what=f"Server group {group_id}")
         return _as_object(group_id, document)
 
@@ -69,20 +71,28 @@ class ServerGroups:
             raise errors.InvalidRequest(
                 why=f"a server group needs a project of {allowed}, not {abbreviate(group.project)}"
             )
+        conflict = errors.Conflict(
+            what=f"Creating server group {group.id}", why="that uuid belongs to another group, or to a deleted one"
+        )
         _store, _version, recorded = self._find(group.id)
-        if not recorded:
-            # Members without a document belong to a group that the store forgot, or that has just been deleted.
-            is_used = self._count_members(group.id) > 0
-            recorded = {} if is_used else self._put_within_limit(group)
-        if not recorded or _as_object(group.id, recorded).values_set() != group.values_set():
-            raise errors.Conflict(what=f"Creating server group {group.id}", why="that uuid belongs to another group")
+        # Members without a document belong to a group that the store forgot.
+        if not recorded and self._count_members(group.id):
+            raise conflict
+        if not recorded or (DELETED in recorded and _is_recorded_as(group, recorded)):
+            fields = ("name", "project", "policy", "max_per_host")
+            recorded = self._record(group.id, {name: getattr(group, name) for name in fields})
+        if DELETED in recorded or not _is_recorded_as(group, recorded):
+            raise conflict
         return group
 
-    def complete(self, spec: objects.RequestSpec, project: str, *, creates: bool) -> objects.RequestSpec:
+    def complete(
+        self, spec: objects.RequestSpec, project: str, *, creates: bool, is_nova: bool = False
+    ) -> objects.RequestSpec:
         """Return the spec with the policy of its server group, if it names a group.
 
-        If the group is unknown but the spec has a policy, Nova made the group, or the store has forgotten it. With
-        ``creates``, it is created with that policy. Raises NotFound, GroupContradicted, InvalidSpec.
+        If the group is unknown or deleted but the spec has a policy, the spec was accepted before, or Nova made the
+        group. With ``creates``, the group is restored or created with that policy. ``is_nova``: Nova sent the request.
+        Raises NotFound, GroupContradicted, InvalidSpec, and QuotaExceeded if the project may have no further group.
         """
         if spec.group_id is None and not spec.hints:
             return spec
@@ -91,13 +101,16 @@ class ServerGroups:
         if spec.group_id is None:
             return spec
         _store, _version, document = self._find(spec.group_id)
-        if not document and spec.group_policy is not None:
-            values = {"project": project, "policy": spec.group_policy, "max_per_host": spec.group_max_per_host or 1}
-            group = objects.ServerGroup.of(id=spec.group_id, **values)
+        is_missing = not document or DELETED in document
+        if is_missing and spec.group_policy is not None and document.get("project", project) == project:
+            if not document:
+                rule = {"policy": spec.group_policy, "max_per_host": spec.group_max_per_host or 1}
+                document = {"project": project, **rule, "is_implicit": True} | ({"is_nova": True} if is_nova else {})
+            completed = _as_object(spec.group_id, document).apply_to(spec)
             if not creates:
-                return group.apply_to(spec)
-            document = self._put(group, {"is_implicit": True})
-        if not document or document["project"] != project:
+                return completed
+            document = self._record(spec.group_id, document)
+        if not document or DELETED in document or document["project"] != project:
             raise errors.NotFound(what=f"Server group {spec.group_id}")
         return _as_object(spec.group_id, document).apply_to(spec)
 
@@ -114,25 +127,48 @@ class ServerGroups:
         return groups[:limit], groups[limit - 1].id if len(groups) > limit else None
 
     def delete(self, group_id: str, project: str | None) -> None:
-        """Delete a group of ``project`` (None: of any project), if it exists. Raises GroupInUse."""
+        """Delete a group of ``project`` (None: of any project), if it exists. Raises GroupInUse.
+
+        Only live claims are members: accepted builds and offloaded servers are not. The document stays, marked as
+        deleted, so that their requests restore the group, and no other project takes its uuid.
+        """
         group_id = canonical_uuid(group_id)
         store, version, document = self._find(group_id)
-        if not document or project not in (None, document["project"]):
+        if not document or DELETED in document or project not in (None, document["project"]):
             return
         self._check_unused(group_id)
-        store.delete_state(SERVER_GROUP, group_id, version)
+        deleted = {name: value for name, value in document.items() if name != CREATED} | {DELETED: self._clock()}
+        try:  # As ``deleted`` is no larger, a full store accepts it.
+            version = store.put_state(SERVER_GROUP, group_id, version, deleted)
+        except errors.VersionConflict:  # A parallel call has deleted it; a request may have restored it since.
+            self.delete(group_id, project)
+            return
         try:
             self._check_unused(group_id)  # a claim may have arrived between the count and the deletion
         except errors.GroupInUse:
-            store.put_state(SERVER_GROUP, group_id, 0, document)
+            with contextlib.suppress(errors.VersionConflict):  # A request has restored it.
+                store.put_state(SERVER_GROUP, group_id, version, document)
             raise
+        self._forget_oldest(document["project"])
+
+    def _forget_oldest(self, project: str) -> None:
+        """Drop the documents of the project's deleted groups except the MAX_DELETED that were deleted last."""
+        deleted = [
+            (document[DELETED], name, version, partition.store)
+            for partition in self._partitions
+            for name, version, document in _rows(partition, project=project)
+            if DELETED in document
+        ]
+        for _, name, version, store in sorted(deleted, key=lambda row: row[:2])[:-MAX_DELETED]:
+            with contextlib.suppress(errors.VersionConflict):  # A request has restored it.
+                store.delete_state(SERVER_GROUP, name, version)
 
     def delete_unused(self) -> None:
-        """Delete implicit groups without members older than UNUSED_MS; a request may create them again."""
+        """Delete implicit groups without members older than UNUSED_MS; a request restores them."""
         oldest_ms = self._clock() - UNUSED_MS
         for partition in self._partitions:
             for name, document in list(_documents(partition)):
-                if document.get("is_implicit") and document["created_ms"] < oldest_ms:
+                if document.get("is_implicit") and document[CREATED] < oldest_ms:
                     with contextlib.suppress(errors.GroupInUse):
                         self.delete(name, None)
                         LOG.info("Deleted server group %s, which has no members", name)
@@ -153,41 +189,44 @@ class ServerGroups:
     def _ranked(self, group_id: str) -> list[OpenPartition]:
         return rank_by_key(self._partitions, f"group:{group_id}")
 
-    def _put(self, group: objects.ServerGroup, values: dict[str, Any]) -> dict[str, Any]:
-        """Record a new group, unless another caller has just recorded it. Return its document."""
-        document = {name: getattr(group, name) for name in ("name", "project", "policy", "max_per_host")}
-        document |= {"created_ms": self._clock(), **values}
-        _NAMESPACE.check_document(group.id, document)
-        with _answering(self._ranked(group.id)[0]) as store:
-            try:
-                store.put_state(SERVER_GROUP, group.id, 0, document)
-            except errors.VersionConflict:
-                document = store.find_state(SERVER_GROUP, group.id)[1]
+    def _put(self, group_id: str, document: dict[str, Any]) -> dict[str, Any]:
+        """Record a new or deleted group, unless another caller has just recorded it. Return its document."""
+        document = {name: value for name, value in document.items() if name != DELETED} | {CREATED: self._clock()}
+        _NAMESPACE.check_document(group_id, document)
+        store, version, recorded = self._find(group_id)
+        if recorded and DELETED not in recorded:
+            return recorded
+        try:
+            store.put_state(SERVER_GROUP, group_id, version, document)
+        except errors.VersionConflict:
+            return store.find_state(SERVER_GROUP, group_id)[1]
         return document
 
-    def _put_within_limit(self, group: objects.ServerGroup) -> dict[str, Any]:
-        """Record a group that its project may create. Raises QuotaExceeded, also if a parallel call took the last."""
-        limit = self._limit()
+    def _record(self, group_id: str, document: dict[str, Any]) -> dict[str, Any]:
+        """Record a group like ``_put``. Raises QuotaExceeded, also if a parallel call took the project's last group."""
+        if document.get("is_nova"):
+            return self._put(group_id, document)
+        project, limit = document["project"], self._limit()
         error = errors.QuotaExceeded.of_message(
-            f"Project {group.project!r} has {limit} server groups, the limit of [scheduler] server_groups: delete one",
-            project=group.project,
+            f"Project {project!r} has {limit} server groups, the limit of [scheduler] server_groups: delete one",
+            project=project,
             resource="server groups",
             limit=limit,
             used=limit,
             requested=1,
         )
-        if self._count_created(group.project) >= limit:
+        if self._count_others(project, group_id) >= limit:
             raise error
-        document = self._put(group, {})
-        if self._count_created(group.project) > limit:
-            self.delete(group.id, group.project)
+        document = self._put(group_id, document)
+        if self._count_others(project, group_id) >= limit:
+            self.delete(group_id, project)
             raise error
         return document
 
-    def _count_created(self, project: str) -> int:
-        """Return how many groups callers of the project have created; implicit ones are Nova's."""
-        rows = (document for partition in self._partitions for _, document in _documents(partition, project=project))
-        return sum(not document.get("is_implicit") for document in rows)
+    def _count_others(self, project: str, group_id: str) -> int:
+        """Return how many groups the project has, except this one and those of Nova."""
+        rows = (row for partition in self._partitions for row in _documents(partition, project=project))
+        return sum(name != group_id and not document.get("is_nova") for name, document in rows)
 
     def _check_unused(self, group_id: str) -> None:
         if members := self._count_members(group_id):
@@ -227,9 +266,21 @@ def _documents(
     partition: OpenPartition, marker: str | None = None, project: str | None = None, page_size: int = MAX_PAGE
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (id, document) of the groups of ``project`` (None: all) after ``marker``, sorted by id."""
+    rows = _rows(partition, marker, project, page_size)
+    yield from ((name, document) for name, _, document in rows if DELETED not in document)
+
+
+def _rows(
+    partition: OpenPartition, marker: str | None = None, project: str | None = None, page_size: int = MAX_PAGE
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Yield (id, version, document) like ``_documents``, also of deleted groups."""
     with _answering(partition) as store:
         rows = paging.entries(lambda following: store.list_state(SERVER_GROUP, following, page_size), marker)
-        yield from ((name, document) for name, _, document in rows if project in (None, document["project"]))
+        yield from (row for row in rows if project in (None, row[2]["project"]))
+
+
+def _is_recorded_as(group: objects.ServerGroup, document: dict[str, Any]) -> bool:
+    return _as_object(group.id, document).values_set() == group.values_set()
 
 
 def _as_object(group_id: str, document: dict[str, Any]) -> objects.ServerGroup:

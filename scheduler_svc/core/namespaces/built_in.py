@@ -74,6 +74,7 @@ IMAGE = object_schema(
     required=["name", "id"],
 )
 # Server group; see rpcapi.objects.ServerGroup. ``is_implicit``: created by the first request that named the group.
+# ``is_nova``: created by a request of Nova. ``deleted_ms``: in the document of a deleted group, for ``created_ms``.
 SERVER_GROUP = object_schema(
     {
         "name": {"type": "string", "maxLength": 255},
@@ -81,9 +82,11 @@ SERVER_GROUP = object_schema(
         "policy": {"enum": list(GroupPolicy)},
         "max_per_host": {"type": "integer", "minimum": 1, "maximum": MAX_AMOUNT},
         "created_ms": {"type": "integer", "minimum": 0},
+        "deleted_ms": {"type": "integer", "minimum": 0},
         "is_implicit": {"const": True},
+        "is_nova": {"const": True},
     },
-    required=["project", "policy", "max_per_host", "created_ms"],
+    required=["project", "policy", "max_per_host"],
 )
 
 

@@ -14,6 +14,7 @@ from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.server_groups import UNUSED_MS, ServerGroups
+from scheduler_svc.store import documents
 from tests.support.store.backends import memory_partition
 
 OWNER, STRANGER = "owner", "stranger"
@@ -239,9 +240,9 @@ def test_only_old_implicit_groups_without_members_are_cleaned_up(cells: Cells) -
 
 
 @pytest.mark.parametrize("limit", [0, 1, 1001])
-def test_limit_of_groups_counts_created_ones_only(cells: Cells, limit: int) -> None:
+def test_limit_of_groups_does_not_count_those_of_nova(cells: Cells, limit: int) -> None:
     groups = cells.of_worker("east", limit)
-    groups.complete(spec(7, group_policy="affinity"), OWNER, creates=True)
+    groups.complete(spec(7, group_policy="affinity"), OWNER, creates=True, is_nova=True)
     for number in range(min(limit, 3)):
         groups.create(group(number))
     if limit < 3:
@@ -280,13 +281,14 @@ def test_uuid_with_members_is_not_given_to_another_group(cells: Cells) -> None:
 def test_claim_beside_a_deletion_keeps_the_group(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = cells.groups.create(group())
     for partition in cells.partitions.values():
-        delete = partition.store.delete_state
+        put = partition.store.put_state
 
-        def delete_after_a_claim(*arguments: Any, _delete: Any = delete) -> None:
-            hold_member(cells)
-            _delete(*arguments)
+        def delete_after_a_claim(*arguments: Any, _put: Any = put) -> Any:
+            if "deleted_ms" in arguments[-1]:
+                hold_member(cells)
+            return _put(*arguments)
 
-        monkeypatch.setattr(partition.store, "delete_state", delete_after_a_claim)
+        monkeypatch.setattr(partition.store, "put_state", delete_after_a_claim)
     with pytest.raises(errors.GroupInUse):
         cells.groups.delete(IDS[0], OWNER)
     assert cells.groups.get(IDS[0], OWNER).values_set() == recorded.values_set()
@@ -349,3 +351,118 @@ def test_repeated_group_replaces_one_that_a_request_made_since_the_loss(cells: C
     for replica in replicas:
         replica.load()
     assert (groups.get(recorded.id, OWNER).policy, groups.get(recorded.id, OWNER).name) == ("anti-affinity", "web")
+
+
+def test_request_restores_its_deleted_group(cells: Cells) -> None:
+    recorded = cells.groups.create(group(policy="anti-affinity", max_per_host=2))
+    accepted = cells.groups.complete(spec(), OWNER, creates=True)
+    cells.groups.delete(IDS[0], OWNER)
+    cells.groups.delete(IDS[0], OWNER)
+    assert cells.ids() == []
+    with pytest.raises(errors.NotFound):
+        cells.groups.get(IDS[0], None)
+    with pytest.raises(errors.NotFound):  # a new request
+        cells.groups.complete(spec(), OWNER, creates=True)
+    with pytest.raises(errors.GroupContradicted):
+        cells.groups.complete(spec(group_policy="affinity"), OWNER, creates=True)
+    assert cells.groups.complete(accepted, OWNER, creates=False).group_max_per_host == 2  # a dry run
+    assert cells.ids() == []
+    assert cells.of_worker("west").complete(accepted, OWNER, creates=True).values_set() == accepted.values_set()
+    assert cells.groups.get(IDS[0], OWNER).values_set() == recorded.values_set()
+
+
+@pytest.mark.parametrize("own", ["east", "west"])
+def test_uuid_of_a_deleted_group_is_taken_by_no_other_group(cells: Cells, own: str) -> None:
+    recorded = cells.groups.create(group())
+    cells.groups.delete(IDS[0], OWNER)
+    worker = cells.of_worker(own)
+    for values in ({"project": STRANGER}, {"policy": "anti-affinity"}, {"name": "db"}):
+        with pytest.raises(errors.Conflict, match="or to a deleted one"):
+            worker.create(group(**values))
+    with pytest.raises(errors.NotFound):
+        worker.complete(spec(group_policy="affinity"), STRANGER, creates=True)
+    assert cells.ids() == []
+    assert worker.create(group()).values_set() == recorded.values_set()
+    assert cells.ids() == [IDS[0]]
+
+
+def test_restored_group_counts_in_the_limit(cells: Cells) -> None:
+    groups = cells.of_worker("east", limit=1)
+    groups.create(group())
+    groups.delete(IDS[0], OWNER)
+    groups.create(group(1))
+    with pytest.raises(errors.QuotaExceeded):
+        groups.complete(spec(group_policy="affinity"), OWNER, creates=True)
+    assert cells.ids() == [IDS[1]]
+    groups.delete(IDS[1], OWNER)
+    groups.complete(spec(group_policy="affinity"), OWNER, creates=True)
+    with pytest.raises(errors.QuotaExceeded):
+        groups.create(group(2))
+
+
+def test_implicit_group_of_a_request_counts_in_the_limit(cells: Cells) -> None:
+    groups = cells.of_worker("east", limit=1)
+    groups.complete(spec(0, group_policy="affinity"), OWNER, creates=True)
+    with pytest.raises(errors.QuotaExceeded):
+        groups.complete(spec(1, group_policy="affinity"), OWNER, creates=True)
+    groups.complete(spec(2, group_policy="affinity"), OWNER, creates=True, is_nova=True)
+    assert cells.ids() == [IDS[0], IDS[2]]
+
+
+def test_document_of_a_deleted_group_is_no_larger(cells: Cells) -> None:
+    """A full store would refuse a larger one."""
+    cells.groups.create(group())
+
+    def size() -> int:
+        stores = [partition.store for partition in cells.partitions.values()]
+        ((_, _, document),) = [row for store in stores for row in store.list_state("server_group")[0]]
+        return len(documents.encode(document))
+
+    before = size()
+    cells.groups.delete(IDS[0], OWNER)
+    assert size() == before
+
+
+def test_parallel_deletions_delete_once(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    east, west = cells.of_worker("east"), cells.of_worker("west")
+    east.create(group())
+    check = east._check_unused
+
+    def check_late(group_id: str) -> None:
+        west.delete(group_id, OWNER)
+        check(group_id)
+
+    monkeypatch.setattr(east, "_check_unused", check_late)
+    east.delete(IDS[0], OWNER)
+    assert cells.ids() == []
+
+
+def test_documents_of_the_groups_deleted_last_stay(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler_svc.scheduling.server_groups.MAX_DELETED", 2)
+    groups = cells.of_worker("east", limit=9)
+    groups.create(group(7))
+    for number, project in enumerate([STRANGER] + [OWNER] * 4):
+        groups.create(group(number, project=project))
+        cells.now_ms += 1
+        groups.delete(IDS[number], project)
+    stores = [partition.store for partition in cells.partitions.values()]
+    stored = {name for store in stores for name, _, _ in store.list_state("server_group")[0]}
+    assert stored == {IDS[number] for number in (0, 3, 4, 7)}
+    # A request whose group is forgotten makes one without a name
+    assert groups.complete(spec(1, group_policy="affinity"), OWNER, creates=True).group_policy == "affinity"
+    assert groups.get(IDS[1], OWNER).name == ""
+
+
+def test_parallel_requests_restore_the_last_group_of_the_limit(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    east, west = cells.of_worker("east", 1), cells.of_worker("west", 1)
+    east.create(group())
+    east.delete(IDS[0], OWNER)
+    record = east._record
+
+    def record_late(*arguments: Any) -> Any:
+        west.complete(spec(group_policy="affinity"), OWNER, creates=True)
+        return record(*arguments)
+
+    monkeypatch.setattr(east, "_record", record_late)
+    assert east.complete(spec(group_policy="affinity"), OWNER, creates=True).group_policy == "affinity"
+    assert cells.ids() == [IDS[0]]
