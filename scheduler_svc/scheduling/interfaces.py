@@ -15,6 +15,9 @@ class DecisionStore(Protocol):
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Claim all intents of each batch, or none. With ``log_after``, also return the log entries after it."""
 
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
+        """Return the store's (epoch, position). With (0, 0) it begins no epoch."""
+
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return {node: number of live claims} of a server group."""
 

@@ -45,18 +45,28 @@ class PartitionProspects:
         self._schedulers = schedulers
         self._unavailable_partitions = frozenset(unavailable_partitions)
         self._count = len(call.consumers)
+        self._request = call.request.with_decision(
+            unavailable_partitions=tuple(unavailable_partitions), just_unavailable=tuple(just_unavailable)
+        )
+        self._rank()
+
+    def _rank(self) -> None:
         self._rejected_snapshots: dict[str, RankingSnapshot] = {}
         self._snapshots: dict[str, RankingSnapshot] = {}
         first = next(self._ordered(()))
         self.common_snapshot = first.take_snapshot(
-            policy,
-            call.request.with_decision(
-                unavailable_partitions=tuple(unavailable_partitions), just_unavailable=tuple(just_unavailable)
-            ),
-            self._count,
-            explains=call.explains,
+            self._policy, self._request, self._count, explains=self._call.explains
         )
         self._remaining_partitions = self._search()
+
+    def catch_up(self, refused: Collection[str]) -> bool:
+        """Rank again if the rankings missed log entries of partitions that have not refused. Return whether it did."""
+        positions = self.common_snapshot.log_positions
+        others = [scheduler for scheduler in self._ordered(()) if scheduler.partition not in refused]
+        is_behind = [scheduler.catch_up(self._call.ctxt, positions[scheduler.number]) for scheduler in others]
+        if any(is_behind):
+            self._rank()
+        return any(is_behind)
 
     def best(self, excluded: Collection[str] = ()) -> str | None:
         """Return the best partition with capacity for all instances, or None."""
@@ -194,6 +204,7 @@ class PartitionRouter:
         proposed = self._propose(prospects, unavailable)
         home = GroupHome(self._agree(call, proposed), "") if group is None else self._homes.agree(group, proposed)
         refused: dict[str, RefusedCall] = {}
+        has_caught_up = False
         while home.partition not in refused:
             if group is None and home.partition in unavailable:
                 self._check_over(call, home.partition)
@@ -207,6 +218,10 @@ class PartitionRouter:
                 if group is not None and not self._homes.leave(group, home):
                     raise self._refusal_at_home(home.partition, outcome.error)
             next_partition = prospects.best(excluded=refused)
+            if next_partition is None and not has_caught_up and prospects.catch_up(refused):
+                has_caught_up = True
+                refused.clear()
+                next_partition = prospects.best()
             if next_partition is None:
                 break
             LOG.info("Partition %s cannot serve request %s, trying another", home.partition, call.request.id)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from oslo_log import log
 
 from rpcapi import errors
+from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Verdict
 from rpcapi.rounds import RoundLimits, Rounds
 from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import LARGE_REQUEST
 from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.batch import BatchRanker
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decision_round import DecisionRound
@@ -99,6 +101,17 @@ class PartitionScheduler:
         if isinstance(outcome, errors.GanttError):
             raise outcome
         return outcome
+
+    def catch_up(self, ctxt: RequestContext, decided_at: LogPosition) -> bool:
+        """Apply the log up to the store's position. Return whether that is later than ``decided_at``."""
+        try:
+            current = LogPosition(*self.store.begin_epoch_if_behind(0, 0))
+        except errors.Unavailable:
+            return False
+        catch_up_s = self._limits.catch_up_s
+        return decided_at < current and self._replica.reach(
+            current.position, min(catch_up_s, ctxt.remaining(catch_up_s))
+        )
 
     def take_snapshot(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
+from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.group_members import add_group_members
@@ -42,6 +43,7 @@ class PendingCall:
         self.lost_candidates: Mapping[str, Verdict] = {}  # the store's verdicts on candidates that earlier tries lost
         self._partition = partition
         self._max_tries = max_tries
+        self._first_answered: LogPosition | None = None  # the store's position in its first current answer
         self.may_hold_claims = True  # The partition may have claims of an equal earlier call.
         # {reason: hosts} of the last current try: rejected by its ranking, or refused by the store.
         self.rejected_counts: Mapping[str, int] = {}
@@ -73,7 +75,7 @@ class PendingCall:
         except errors.GanttError as error:
             self.outcome = error
             return False
-        if self.retry:
+        if self.lost_candidates:
             self.request = self.request.with_decision(lost_tries=self.retry)
         return True
 
@@ -94,14 +96,16 @@ class PendingCall:
 
     def _lose(self, decided: DecidedTry) -> errors.GanttError | None:
         """Note the refused try. Return the call's refusal if no tries are left."""
-        ranking, answer = decided.snapshot.ranking, decided.answer
-        verdicts = refusals.last_verdicts(decided.batch.intents, answer.prepared)
+        ranking, answer, batch = decided.snapshot.ranking, decided.answer, decided.batch
+        verdicts = refusals.last_verdicts(batch.intents, answer.prepared)
         self.lost_candidates = refusals.merge_lost_candidates(self.lost_candidates, verdicts)
+        is_true = False  # whether no host fitted at some time during the call
         if answer.current:
+            self._first_answered = self._first_answered or LogPosition(answer.epoch, answer.position)
+            is_true = not ranking.candidates and (batch.epoch, batch.position) >= self._first_answered
             self.rejected_counts, self.lost_counts = ranking.reasons, refusals.count_lost_candidates(verdicts)
             self.may_hold_claims = any(result.answer is Answer.PREPARED for result in answer.prepared)
             self._refusal = refusals.no_valid_host({**self.rejected_counts, **self.lost_counts})
         self.snapshot = None
         self.retry += 1
-        is_last = self.retry == self._max_tries or (answer.current and not ranking.candidates)
-        return self._refusal if is_last else None
+        return self._refusal if is_true or self.retry == self._max_tries else None

@@ -31,7 +31,7 @@ class ShadowStore:
     ) -> None:
         self.partition, self.accepts_claims = store.partition, store.accepts_claims
         self.group_hosts, self.hosts_of, self.sources_of = store.group_hosts, store.hosts_of, store.sources_of
-        self.claims = store.claims
+        self.claims, self.begin_epoch_if_behind = store.claims, store.begin_epoch_if_behind
         self.record_decision = record or store.record_decision
         self._on_decided = on_decided
 

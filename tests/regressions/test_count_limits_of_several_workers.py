@@ -207,6 +207,19 @@ def test_worker_behind_the_log_does_not_exceed_the_limit_of_builds(path: str) ->
     assert workers.counts() == {"h1": LIMIT}
 
 
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("filter_name", OPTIONS)
+def test_worker_behind_the_log_serves_what_the_limit_allows(filter_name: str, path: str) -> None:
+    """Given a worker that has not read the ends of claims yet: its refusals were final."""
+    workers = Workers(filter_name, memory_mb={"h1": 1 << 20}, path=path)
+    assert workers.boot_all(0) == LIMIT
+    workers.follow(1)
+    for claim in workers.partition.live():
+        workers.end(claim.consumer)
+    for number in range(LIMIT):
+        assert workers.boot(1, 100 + number, follow=False) is None
+
+
 @pytest.mark.xfail(strict=True, reason="instances count as built although their claims have ended")
 @pytest.mark.parametrize("path", PATHS)
 def test_guests_without_claims_make_no_room_for_builds(path: str) -> None:

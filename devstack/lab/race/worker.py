@@ -61,7 +61,7 @@ class CountingStore:
 
     def __init__(self, store: Store, tally: RaceTally) -> None:
         self.group_hosts, self.hosts_of, self.sources_of = store.group_hosts, store.hosts_of, store.sources_of
-        self.record_decision = store.record_decision
+        self.record_decision, self.begin_epoch_if_behind = store.record_decision, store.begin_epoch_if_behind
         self._store = store
         self._tally = tally
 
