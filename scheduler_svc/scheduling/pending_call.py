@@ -97,7 +97,7 @@ class PendingCall:
     def _lose(self, decided: DecidedTry) -> errors.GanttError | None:
         """Note the refused try. Return the call's refusal if no tries are left."""
         ranking, answer, batch = decided.snapshot.ranking, decided.answer, decided.batch
-        verdicts = refusals.last_verdicts(batch.intents, answer.prepared)
+        verdicts = refusals.last_verdicts(batch.intents, answer.prepared, is_affinity=self.request.is_affinity)
         self.lost_candidates = refusals.merge_lost_candidates(self.lost_candidates, verdicts)
         is_true = False  # whether no host fitted at some time during the call
         if answer.current:

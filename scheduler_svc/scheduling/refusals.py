@@ -22,7 +22,7 @@ REASONS: Mapping[str, str] = {
     Verdict.CONCURRENT: transient.CLAIMED_MEANWHILE,
     Verdict.STALE: transient.CHANGED_MEANWHILE,
     Verdict.LIMIT: transient.CLAIMED_MEANWHILE,
-    Verdict.GROUP: "server group policy",
+    Verdict.GROUP: transient.CLAIMED_MEANWHILE,
     Verdict.CLOSED: transient.NOT_AUDITED,
     Verdict.UNKNOWN: "gone meanwhile",
 }
@@ -77,12 +77,23 @@ def claim_error(prepared: Iterable[IntentResult], partition: str) -> errors.Clai
     return None
 
 
-def last_verdicts(intents: Sequence[Intent], prepared: Sequence[IntentResult]) -> dict[str, Verdict]:
-    return {
-        candidate.host: verdict
-        for intent, result in zip(intents, prepared, strict=True)
-        for candidate, verdict in zip(intent.candidates, result.verdicts, strict=False)
-    }
+def last_verdicts(
+    intents: Sequence[Intent], prepared: Sequence[IntentResult], *, is_affinity: bool = False
+) -> dict[str, Verdict]:
+    """Return the last verdict on each candidate, without GROUP if another instance of the call caused it.
+
+    An instance that fits prevents others on its host, or with affinity, on all other hosts. Members of other calls are
+    a lost race, because the ranking excluded the hosts that its members exclude.
+    """
+    verdicts: dict[str, Verdict] = {}
+    fitting: set[str] = set()  # hosts of earlier instances
+    for intent, result in zip(intents, prepared, strict=True):
+        for candidate, verdict in zip(intent.candidates, result.verdicts, strict=False):
+            if verdict is not Verdict.GROUP or not (fitting if is_affinity else candidate.host in fitting):
+                verdicts[candidate.host] = verdict
+            if verdict is Verdict.FITS:
+                fitting.add(candidate.host)
+    return verdicts
 
 
 def merge_lost_candidates(earlier: Mapping[str, Verdict], verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:

@@ -14,6 +14,7 @@ from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import total_resources
+from scheduler_svc.core.weighers.server_group import count_members
 
 ROUNDING = 1e-9  # rounding error of scores, relative to a step
 
@@ -21,6 +22,8 @@ ROUNDING = 1e-9  # rounding error of scores, relative to a step
 def instance_capacity(view: View, request: SchedulingRequest, rows: Rows, filters: Sequence[Filter] = ()) -> IntColumn:
     """Estimate how many more instances each row takes, at least 1. Trees are added up and may take fewer."""
     capacities = np.full(len(rows), request.max_instances_per_host or np.iinfo(np.int64).max, np.int64)
+    if request.max_instances_per_host and request.decision.members:
+        capacities -= count_members(view, request).take(rows).astype(np.int64)
     for resource_class, amount in total_resources(request).items():
         np.minimum(capacities, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=capacities)
     for host_filter in filters:

@@ -14,7 +14,7 @@ def _build(name: str, policy: GroupPolicy, sign: int) -> Weigher:
     def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
         if not request.decision.members or not _has_policy(request, policy):
             return None
-        return sign * _count_members(view, request)
+        return sign * count_members(view, request)
 
     def step(request: SchedulingRequest) -> float:
         return float(sign) if _has_policy(request, policy) else 0.0
@@ -26,7 +26,8 @@ def _has_policy(request: SchedulingRequest, policy: GroupPolicy) -> bool:
     return request.group is not None and request.group.policy == policy
 
 
-def _count_members(view: View, request: SchedulingRequest) -> FloatColumn:
+def count_members(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the number of the group's members on each host."""
     counts = np.zeros(view.size, np.float64)
     for number in range(len(view.log_positions)):
         for name, count in request.decision.members.items():

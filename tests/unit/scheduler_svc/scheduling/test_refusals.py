@@ -59,6 +59,16 @@ def test_candidates_that_were_not_tried_have_no_verdict():
     assert refusals.last_verdicts(intents, results) == {"a": Verdict.FULL, "b": Verdict.FITS}
 
 
+@pytest.mark.parametrize(
+    ("is_affinity", "expected"), [(True, {"a": Verdict.FULL}), (False, {"a": Verdict.FULL, "b": Verdict.GROUP})]
+)
+def test_instances_of_one_call_lose_no_race_for_their_group_to_each_other(is_affinity, expected):
+    intents = [Intent(f"vm-{number}", 1, [Candidate("a"), Candidate("b")]) for number in range(3)]
+    verdicts = [[Verdict.FITS], [Verdict.FULL, Verdict.GROUP], [Verdict.GROUP, Verdict.GROUP]]
+    results = [IntentResult("vm", 1, Answer.REFUSED, verdicts=row) for row in verdicts]
+    assert refusals.last_verdicts(intents, results, is_affinity=is_affinity) == expected
+
+
 def test_lost_candidates_are_counted_by_reason():
     verdicts = {"a": Verdict.FULL, "b": Verdict.CONCURRENT, "c": Verdict.STALE, "d": Verdict.FITS}
     assert refusals.count_lost_candidates(verdicts) == {
