@@ -22,7 +22,7 @@ from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.interface import Store
 
 ANSWER = "dry run"
-LIMITS = SchedulingLimits(max_tries=1)
+LIMITS = SchedulingLimits(max_tries=2)  # A table behind the store decides twice.
 
 
 class DryRun:

@@ -2,6 +2,7 @@
 """Decisions without claims: shadow mode next to the active scheduler, and dry runs."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from rpcapi import errors
@@ -38,6 +39,12 @@ class ShadowStore:
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Answer and record the batches as if they were claimed. Raises StoreUnavailable."""
         answers = [_accept_first_candidates(batch) for batch in batches]
+        if not all(answer.accepted for answer in answers):
+            # A refusal needs the store's position: a table behind it must decide again.
+            epoch, position = self.begin_epoch_if_behind(0, 0)
+            answers = [
+                answer if answer.accepted else replace(answer, epoch=epoch, position=position) for answer in answers
+            ]
         for batch, answer in zip(batches, answers, strict=True):
             self._on_decided(batch)
             self.record_decision(batch.request_id, {**(batch.record or {}), **_shadow_fields(batch, answer)})

@@ -12,6 +12,10 @@ import pytest
 from rpcapi import context, errors
 from scheduler_svc.core.records import BatchOutcomes, ClaimBatch, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.dry_run import DryRun
+from scheduler_svc.scheduling.intake import RequestRewriter
+from scheduler_svc.scheduling.ranking import CurrentPolicy
+from scheduler_svc.scheduling.shadow import ShadowStore
 from tests.support.scheduler.deployments import PartitionedDeployment
 from tests.support.scheduler.hosts import node, request
 from tests.support.scheduler.replica_views import FILTER_POLICY
@@ -28,10 +32,14 @@ class CountingStore(FakeStore):
         return super().prepare_all(batches, log_after)
 
 
+def numbered_call(number: int) -> SelectionCall:
+    return selection_call(first=number, scheduling_request=replace(request(), id=f"r{number}"))
+
+
 def fill(partition: HostPartition) -> None:
     scheduler, _ = partition.scheduler()
     for number in range(4):
-        select(scheduler, selection_call(first=number, scheduling_request=replace(request(), id=f"r{number}")))
+        select(scheduler, numbered_call(number))
 
 
 def end_all(partition: HostPartition) -> None:
@@ -46,12 +54,24 @@ def test_host_that_others_have_freed_takes_the_request() -> None:
     assert select(scheduler, selection_call(first=10)).prepared[0].host == "h1"
 
 
+def test_host_that_others_have_freed_is_selected_in_shadow_mode() -> None:
+    partition = HostPartition({"h1": node()})
+    fill(partition)
+    scheduler, _ = partition.scheduler(ShadowStore(partition.store))
+    with pytest.raises(errors.NoValidHost):
+        select(scheduler, selection_call(first=10))
+    end_all(partition)
+    with pytest.raises(errors.NotClaimed) as caught:
+        select(scheduler, selection_call(first=10))
+    assert caught.value.kwargs["hosts"] == ["h1"]
+
+
 def test_many_calls_decided_together_on_an_outdated_table_are_served() -> None:
     partition = HostPartition({"h1": node()})
     fill(partition)
     scheduler, _ = partition.scheduler()
     end_all(partition)
-    calls = [selection_call(first=number, scheduling_request=replace(request(), id=f"b{number}")) for number in range(10, 14)]
+    calls = [numbered_call(number) for number in range(10, 14)]
     assert not [result for result in scheduler.select_batch(FILTER_POLICY, calls) if isinstance(result, Exception)]
 
 
@@ -75,7 +95,7 @@ def test_request_is_refused_at_the_second_try_although_the_log_grows() -> None:
         def prepare_all(self, batches: list[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
             number = next(numbers)
             other, _ = partition.scheduler()
-            claimed = select(other, selection_call(first=number, scheduling_request=replace(request(), id=f"r{number}")))
+            claimed = select(other, numbered_call(number))
             partition.store.abort([ClaimRef(claimed.prepared[0].consumer, 1)])
             return super().prepare_all(batches, log_after)
 
@@ -128,3 +148,21 @@ def test_refusal_counts_each_host_once_if_a_freed_host_is_lost_again() -> None:
     with pytest.raises(errors.NoValidHost) as caught:
         slow.scheduler.select(FILTER_POLICY, call(10))
     assert sum(caught.value.kwargs["reasons"].values()) == 2
+
+
+def test_dry_run_reads_the_log_before_it_refuses() -> None:
+    """Given a move to a named host, which the conductor checks by a dry run."""
+    nodes = {name: {f"{name}1": node({"VCPU": 2})} for name in ("a", "b")}
+    deployment = PartitionedDeployment(2, **nodes)
+    slow, quick = deployment.workers
+    for number, name in enumerate(nodes):
+        quick.scheduler.select(FILTER_POLICY, call(number, force_hosts=(f"{name}1",)))
+    slow.follow()
+    dry_run = DryRun(CurrentPolicy(FILTER_POLICY), slow.partitions, RequestRewriter(slow.partitions))
+    for name in nodes:
+        forced = replace(request({"VCPU": 2}, force_hosts=(f"{name}1",)), id=f"dry {name}")
+        assert dry_run.decide(context.new("p", "u"), forced, 1)[1]["outcome"] == "refused"
+        (claim,) = deployment.stores[name].claims()[0]
+        deployment.stores[name].abort([ClaimRef(claim.consumer, claim.attempt)])
+        partition, document = dry_run.decide(context.new("p", "u"), forced, 1)
+        assert (partition, document["candidates"]) == (name, [[f"{name}1"]])
