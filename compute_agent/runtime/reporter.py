@@ -25,7 +25,7 @@ LOG = log.getLogger(__name__)
 
 State = Mapping[str, Any]  # part of a report about one node
 BINARY = "gantt-compute"
-IO_OPS = "metrics.io_ops"  # key of the number of builds in progress
+INSTANCES = "metrics.instances"  # Key that the scheduler reads to limit instances or builds.
 COMPUTE = "compute"  # default kind, omitted from reports
 PREFIX_MARK = "="  # suffix of a key that stands for all metrics with this prefix
 _NEVER_SENT = object()
@@ -78,8 +78,8 @@ class StatsReporter:
 
     @property
     def reported_drops(self) -> float:
-        """Number of dropped attempts that the scheduler knows; infinite if it reads no number of builds."""
-        is_read = self._read_keys is None or IO_OPS in self._read_keys
+        """Number of dropped attempts that the scheduler knows; infinite if it reads no number of instances."""
+        is_read = self._read_keys is None or INSTANCES in self._read_keys
         return self._reported_drops if is_read else math.inf
 
     def report(self, urgent: bool = False) -> objects.StatsAnswer:

@@ -45,7 +45,10 @@ def number_of(rig: AgentRig, metric: str) -> int:
     return sum(int(view["metrics"][metric]) for view in rig.scheduler.views[HOST].values() if "metrics" in view)
 
 
-def test_claim_is_released_after_the_end_was_reported(rig: AgentRig) -> None:
+@pytest.mark.parametrize("keys", [KEYS, KEYS[:2]], ids=["IoOpsFilter", "NumInstancesFilter"])
+def test_claim_is_released_after_the_end_was_reported(rig: AgentRig, keys: list[str]) -> None:
+    rig.scheduler.required_keys = keys
+    rig.reporter.report()
     rig.terminate(("a", 1))
     rig.queue.settle()
     assert rig.guests() == {}
@@ -190,7 +193,7 @@ def test_intents_that_were_not_journalled_do_not_count(rig: AgentRig, monkeypatc
     assert (instances(rig), builds(rig)) == (1, 0)
 
 
-def test_release_waits_for_no_report_if_nothing_reads_the_number_of_builds(rig: AgentRig) -> None:
+def test_release_waits_for_no_report_if_nothing_reads_the_number_of_instances(rig: AgentRig) -> None:
     rig.scheduler.required_keys = ["inventories"]
     rig.reporter.report()
     rig.terminate(("a", 1))
