@@ -19,7 +19,6 @@ from compute_agent.attempts.calls import ServiceCalls
 from compute_agent.attempts.copies import advance
 from compute_agent.attempts.saga import REMIND_ALL_MS, AttemptSaga
 from compute_agent.endpoints.compute import ComputeEndpoint
-from compute_agent.host_identity import HostIdentity
 from compute_agent.simulator.hypervisor import SpawnFailed
 from conductor.reconciliation import vouching
 from conductor.saga.saga import BuildSaga
@@ -27,20 +26,22 @@ from conductor.store.records import InstanceRecord, LeaseLost
 from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from tests.model.real_partitions import GracefulClaims, PartitionClaims, RealPartition, RoutedScheduler
+from scheduler_svc.endpoints import decode, encode
 from tests.model.real_store import contents_of
 from tests.model.saga import Site
 from tests.model.state import NOWHERE, Agent, Attempt, Copy, Migration, Record, Store
 from tests.support.agent.rig import AgentKilled
 from tests.support.conductor.conductors import make_conductor
-from tests.support.conductor.ledger import PARTITION, Ledger
+from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.live_cluster import HOSTS
+from tests.support.conductor.partitions import WEST, LedgerPartition
 from tests.support.conductor.simulated_cluster import LEASE_MS, LIMITS
 from tests.support.simulation.moves_cluster import FLAVORS, MovesCluster
 from tests.support.simulation.moves_hosts import AuditedClaims, Message
 from tests.support.store.backends import memory_partition
+from tests.support.store.store_partition import LONG_MS
 
 LAST = 5  # tries after which a step checks the claim
-WEST = "west"  # the second partition
 _PARTITIONS = (PARTITION, WEST)
 KINDS = {"migration": "cold", "resize": "cold", "live-migration": "live"}
 
@@ -70,8 +71,7 @@ class SteppedAgent:
 
     def __init__(self, cluster: "RealCluster", host: int) -> None:
         self._cluster = cluster
-        self._claims = cluster.claims_at(host)
-        self._partition = cluster.place_of(host).name
+        self._claims: Any = cluster.claims_at(name_of(host))
         self.rig = cluster.hosts.rigs[name_of(host)]
         self._take_over()
 
@@ -95,7 +95,7 @@ class SteppedAgent:
             build=lambda _ctxt, intents, requirements: builder.build(self.manager, intents, requirements),
             submit=lambda ctxt, apply, rows: apply(self.manager, rows, ctxt.request_id, {}),
         )
-        return ComputeEndpoint(changes, self._partition, 100)  # type: ignore[arg-type]
+        return ComputeEndpoint(changes, self._claims.name, 100)  # type: ignore[arg-type]
 
     def attempt(self, number: int) -> RealAttempt:
         attempt = self.manager.journal.get(AttemptRef(self._cluster.uuid, number))
@@ -169,20 +169,28 @@ class SteppedAgent:
         )
 
 
+class GracefulClaims(AuditedClaims):
+    """The claims service, whose grace period for orphans is over when the cluster says so."""
+
+    def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
+        grace_ms = 0 if self._cluster.grace_is_over else LONG_MS  # type: ignore[attr-defined]
+        return encode.audit_answer(self.store.audit(report.host, report.epoch, decode.running(report), grace_ms), None)
+
+
 class RealCluster(MovesCluster):
     """One instance, two or three hosts in one partition or two, and no step that nobody asked for."""
 
     def __init__(self, folder: Path, site: Site, *, is_booted: bool) -> None:
         self.grace_is_over = False
         self.dies_after_report = False
-        self._claims: dict[str, Any] = {}  # of several partitions
-        super().__init__(folder, memory_partition(), slots=1)
+        self._hosts = range(len(site.partitions))
+        moved = [name_of(host) for host in self._hosts if site.partitions[host] != 0]
+        west = memory_partition(partition=WEST) if moved else None
+        super().__init__(folder, memory_partition(), slots=1, west=west, west_hosts=moved)
         self.delete(self.slots)
         self.settle()
-        self._site = site
-        self._hosts = range(len(site.partitions))
-        self.places = [RealPartition(PARTITION, self.partition, self.ledger)]
-        self._divide()
+        for name in HOSTS[len(self._hosts) :]:
+            self.partitions[0].ledger.nodes.remove(f"{name}/n")
         self.limits = replace(LIMITS, permits_post_copy=site.post_copy)
         self.slots = [""]
         self.uuid = ""
@@ -193,53 +201,14 @@ class RealCluster(MovesCluster):
         self.hosts.report_builds = self._report_builds
         self.hosts.queue.clear()
 
-    def _make_claims(self) -> AuditedClaims:
-        return GracefulClaims(self)
-
-    def _divide(self) -> None:
-        """Give each host to its partition."""
-        self.ledger.nodes = [f"{name_of(host)}/n" for host in self._hosts if self._site.partitions[host] == 0]
-        moved = [host for host in self._hosts if self._site.partitions[host] != 0]
-        if not moved:
-            return
-        first, second = self.ledger, memory_partition(partition=WEST)
-        self.ledger = Ledger({}, self.clock, second.store)
-        self.ledger.nodes = [f"{name_of(host)}/n" for host in moved]
-        self.places.append(RealPartition(WEST, second, self.ledger))
-        claims = [PartitionClaims(self, place, self.places) for place in self.places]
-        for name in map(name_of, moved):
-            rig = self.hosts.rigs[name]
-            first.store.remove(name)
-            self.register(name, HostIdentity(rig.folder, name).uuid)
-            rig.ledger = claims[1]
-            rig.stop()
-            rig.start()
-            rig.auditor.audit(claims[1].epoch)
-        self.ledger = first
-        self._claims = {place.name: service for place, service in zip(self.places, claims, strict=True)}
-        self.scheduler = RoutedScheduler(self.places)
-        self.conductors.clear()
-        self.add_conductor()
-
-    def claims_of(self, partition: str) -> Any:
-        return self._claims.get(partition, self.claims)
-
-    def place_of(self, host: int) -> RealPartition:
-        """Return the partition of a host."""
-        return self.places[self._site.partitions[host]]
-
-    def claims_at(self, host: int) -> Any:
-        """Return the claims service that the agent of a host calls."""
-        return self.claims_of(self.place_of(host).name)
+    def _make_service(self, partition: LedgerPartition) -> AuditedClaims:
+        return GracefulClaims(self, partition)
 
     def migrate_to(self, host: int | None) -> None:
         """Request a migration to a host, of whatever partition."""
         migration = f"{len(self.consumers[self.uuid]):08}{self.uuid[8:]}"
         self.consumers[self.uuid].append(migration)
         self.migrate([self.uuid], None if host is None else name_of(host), [migration], allow_cross_cell=True)
-
-    def clock(self) -> int:
-        return self.now_ms
 
     def _report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         self._report(report)
@@ -290,7 +259,9 @@ class RealCluster(MovesCluster):
 
     def vouch(self, host: int, attempt: int) -> None:
         refs = objects.ClaimRefs.of(consumers=[self.uuid], attempts=[attempt])
-        vouching.check(make_conductor(self.store, self.clients()), self.place_of(host).name, name_of(host), refs)
+        vouching.check(
+            make_conductor(self.store, self.clients()), self.partition_of(name_of(host)).name, name_of(host), refs
+        )
 
     def deliver(self, message: Message) -> None:
         host, send = message
@@ -305,8 +276,8 @@ class RealCluster(MovesCluster):
         epoch = self.store.epoch()
         ids = self.consumers.get(self.uuid, [self.uuid])
         stores = tuple(
-            contents_of(place.store.state, ids, self._hosts, name_of, number_of)._replace(partition=number)
-            for number, place in enumerate(self.places)
+            contents_of(partition.store.state, ids, self._hosts, name_of, number_of)._replace(partition=number)
+            for number, partition in enumerate(self.partitions)
         )
         return None if record is None else _record(
             record, epoch, self.number_of_move(record.migration.uuid if record.migration else "")

@@ -44,7 +44,7 @@ class ClusterReplay:
         self._random = random.Random(seed)
         self._cluster = RealCluster(folder, plan.site, is_booted=plan.is_booted)
         if plan.site.destination == (0,):
-            self._cluster.ledger.nodes = ["h1/n"]
+            self._cluster.partitions[0].ledger.nodes = ["h1/n"]
         self._claims_mark: list[Any] = []
         self._records_mark: Any = None
         self._late: Any = None
@@ -92,7 +92,7 @@ class ClusterReplay:
 
     def _marked(self, after: State) -> State:
         """Mark the contents of the real store that a state after an action has marked."""
-        self._claims_mark = [place.partition.mark() for place in self._cluster.places]
+        self._claims_mark = [partition.backend.mark() for partition in self._cluster.partitions]
         self._records_mark = self._cluster.copy_records()
         return after
 
@@ -146,7 +146,7 @@ class ClusterReplay:
         """Return the call of a verb that the due step makes."""
         uuid = self._cluster.uuid
         if record.step == "begin_move":
-            store = self._cluster.places[record.move.source_partition].store
+            store = self._cluster.partitions[record.move.source_partition].store
             ref, migration = (
                 ClaimRef(uuid, record.move.source_attempt),
                 self._cluster.consumers[uuid][record.move.number],
@@ -159,7 +159,7 @@ class ClusterReplay:
             migration=None if moving is None else self._cluster.consumers[uuid][moving.number],
             source_attempt=None if moving is None else moving.source_attempt,
         )
-        ledger = self._cluster.place_of(hosts[0]).ledger
+        ledger = self._cluster.partition_of(name_of(hosts[0])).ledger
         epoch = ledger.store.snapshot().epoch
         is_fresh = record.is_certain
         return lambda: ledger.prepare(CTXT, SPEC, [intent], epoch, 2, fresh=is_fresh)
@@ -176,7 +176,7 @@ class ClusterReplay:
     # -- agents --------------------------------------------------------------------------------------------------------
 
     def confirm(self, host: str, attempt: str, suffix: str | None) -> None:
-        agent, claims = self._cluster.agents[int(host)], self._cluster.claims_at(int(host))
+        agent, claims = self._cluster.agents[int(host)], self._cluster.claims_at(name_of(int(host)))
         refs = objects.ClaimRefs.of(consumers=[self._cluster.uuid], attempts=[int(attempt)])
         confirm = lambda: claims.confirm_claims(CTXT, name_of(int(host)), refs)  # noqa: E731
         if suffix == TWICE:
@@ -193,7 +193,7 @@ class ClusterReplay:
     def end_claim(self, host: str, attempt: str, twice: str | None) -> None:
         if twice:
             refs = objects.ClaimRefs.of(consumers=[self._cluster.uuid], attempts=[int(attempt)])
-            claims = self._cluster.claims_at(int(host))
+            claims = self._cluster.claims_at(name_of(int(host)))
             self._late = lambda: claims.release_claims(CTXT, name_of(int(host)), refs)
         self._cluster.agents[int(host)].end_claim(int(attempt))
 
@@ -240,9 +240,9 @@ class ClusterReplay:
             agent.manager.audit_duty.discharge(-1)
 
     def fence(self, host: str) -> None:
-        place = self._cluster.place_of(int(host))
-        place.partition.fence(name_of(int(host)))
-        place.store.state.alive[name_of(int(host))] = False
+        partition = self._cluster.partition_of(name_of(int(host)))
+        partition.backend.fence(name_of(int(host)))
+        partition.store.state.alive[name_of(int(host))] = False
 
     def arrive_late(self) -> None:
         late, self._late = self._late, None
@@ -252,10 +252,10 @@ class ClusterReplay:
             self._deliver([late])
 
     def pass_deadline(self, partition: str | None) -> None:
-        self._cluster.places[int(partition or 0)].partition.pass_deadline_of(self._cluster.uuid)
+        self._cluster.partitions[int(partition or 0)].backend.pass_deadline_of(self._cluster.uuid)
 
     def reap(self, partition: str | None) -> None:
-        self._cluster.places[int(partition or 0)].store.reap(dead_after_ms=None, tombstone_ms=10 * HORIZON_MS)
+        self._cluster.partitions[int(partition or 0)].store.reap(dead_after_ms=None, tombstone_ms=10 * HORIZON_MS)
 
     def request(self, name: str) -> None:
         cluster, record = self._cluster, self.state.record
@@ -273,7 +273,7 @@ class ClusterReplay:
 
     def forget_claims(self, partition: str | None) -> None:
         number = int(partition or 0)
-        self._cluster.places[number].partition.forget_since(self._claims_mark[number])
+        self._cluster.partitions[number].backend.forget_since(self._claims_mark[number])
         if not number and len(self._plan.site.partitions) == 2:  # the model lacks the cluster's third host
             self._cluster.hosts.audit("h3")
 
@@ -282,7 +282,7 @@ class ClusterReplay:
         self._cluster.now_ms += HORIZON_MS + 1
 
     def forget_all(self) -> None:
-        for number in range(len(self._cluster.places)):
+        for number in range(len(self._cluster.partitions)):
             self.forget_claims(str(number))
         self.forget_records()
 

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from conductor.saga import moves, saga
 from conductor.saga.steps import StepFunction
 from conductor.store.records import InstanceRecord, SagaStep
 from devstack.servers.redis import RedisServer
+from tests.support.simulation.across_machine import AcrossMachine
 from tests.support.simulation.machines import bind, run_machine
 from tests.support.simulation.moves_machine import MovesMachine
 from tests.support.store.backends import memory_partition, redis_partition
@@ -17,10 +19,15 @@ from tests.support.store.databases import sql_partition
 from tests.support.store.store_partition import StorePartition
 
 
-def explore(make_partition: Callable[[], StorePartition], examples: int, steps: int) -> None:
-    """Run the machine on partitions of claims."""
-    machine = bind(MovesMachine, make_partition=staticmethod(make_partition))
-    run_machine(machine, examples, steps)
+def explore(
+    make_partition: Callable[[], StorePartition],
+    examples: int,
+    steps: int,
+    machine: type[MovesMachine] = MovesMachine,
+    **attributes: Any,
+) -> None:
+    """Run a machine on partitions of claims."""
+    run_machine(bind(machine, make_partition=staticmethod(make_partition), **attributes), examples, steps)
 
 
 @pytest.mark.timeout(900)
@@ -33,10 +40,26 @@ def test_redis(redis_server: RedisServer) -> None:
     explore(lambda: redis_partition(redis_server), 10, 50)
 
 
+@pytest.mark.timeout(900)
+def test_two_partitions_in_memory() -> None:
+    explore(memory_partition, 10, 50, AcrossMachine, interrupts=True)
+
+
+@pytest.mark.timeout(900)
+def test_two_partitions_on_redis(redis_server: RedisServer) -> None:
+    explore(lambda: redis_partition(redis_server), 3, 30, AcrossMachine)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_memory_at_length() -> None:
     explore(memory_partition, 3000, 80)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_two_partitions_in_memory_at_length() -> None:
+    explore(memory_partition, 2000, 60, AcrossMachine, interrupts=True)
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support import CHECKOUT
 from tests.support.simulation import machines
+from tests.support.simulation.across_machine import AcrossMachine
 from tests.support.simulation.moves_machine import MovesMachine
 from tests.support.simulation.plants import PLANTS, Plant
 from tests.support.store.backends import memory_partition
@@ -34,7 +35,8 @@ def test_rule_is_documented(plant: Plant) -> None:
 @pytest.mark.parametrize("plant", parameters())
 def test_missing_rule_is_seen(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     plant.take_out(monkeypatch)
-    machine = machines.bind(MovesMachine, make_partition=staticmethod(memory_partition), interrupts=True)
+    cluster_machine = AcrossMachine if plant.is_across else MovesMachine
+    machine = machines.bind(cluster_machine, make_partition=staticmethod(memory_partition), interrupts=True)
     with pytest.raises(AssertionError, match=plant.broken):
         for number in range(ROUNDS["long" if plant.is_rare else "sampled"]):
             machines.explore(machine, machines.PLANTED_SEED + number, ROUND, STEPS, shortens=False)

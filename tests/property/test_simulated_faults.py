@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The faults and oracles of the machine of moves: each fault happens, and each oracle names its broken promise."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from rpcapi.resources.statuses import InstanceStatus
 from scheduler_svc.store import registrations
 from tests.support.conductor.live_cluster import HOSTS
 from tests.support.simulation.faults import Fault
-from tests.support.simulation.moves_cluster import SPEC, MovesCluster, Progress
+from tests.support.simulation.moves_cluster import RECORDS, SPEC, MovesCluster, Progress
 from tests.support.simulation.moves_machine import STRIKES
 from tests.support.simulation.promises import PromiseBroken
 from tests.support.store.backends import memory_partition
@@ -160,6 +161,57 @@ def test_record_that_never_rests_breaks_promise_4(cluster: MovesCluster, monkeyp
     cluster.move("migrate", 0, None, SPEC)
     monkeypatch.setattr(cluster, "settle", lambda: None)
     assert broken_promise(cluster.rest) == 4
+
+
+@pytest.fixture
+def crossed_cluster(tmp_path: Path) -> Iterator[MovesCluster]:
+    """Yield a cluster whose instance waits in the other partition for a confirm, and whose stores were all marked."""
+    cluster = MovesCluster(
+        tmp_path, memory_partition(), slots=1, west=memory_partition(partition="west"), west_hosts=[THIRD]
+    )
+    cluster.settle()
+    cross(cluster)
+    cluster.mark()
+    cluster.mark_records()
+    yield cluster
+    cluster.close()
+
+
+def cross(cluster: MovesCluster) -> None:
+    cluster.move("migrate", 0, None, SPEC)
+    cluster.settle()
+    move = cluster.record(cluster.slots[0]).move
+    assert move.source_partition != cluster.record(cluster.slots[0]).partition
+
+
+def epochs(cluster: MovesCluster) -> list[int]:
+    return [*(cluster.claims_at(host).epoch for host in (FIRST, THIRD)), cluster.store.epoch()]
+
+
+STORES = (FIRST, THIRD, RECORDS)
+
+
+@pytest.mark.parametrize("stores", [*itertools.combinations(STORES, 1), *itertools.combinations(STORES, 2), STORES])
+def test_stores_forget_alone_and_together(crossed_cluster: MovesCluster, stores: tuple[str, ...]) -> None:
+    before = epochs(crossed_cluster)
+    crossed_cluster.forget_together(stores)
+    has_forgotten = [after > epoch for after, epoch in zip(epochs(crossed_cluster), before, strict=True)]
+    assert has_forgotten == [store in stores for store in STORES]
+    crossed_cluster.rest()
+
+
+def test_no_loss_of_all_stores_leads_from_one_migration_across_partitions_into_the_next(
+    crossed_cluster: MovesCluster,
+) -> None:
+    crossed_cluster.end_move("confirm", 0)
+    crossed_cluster.settle()
+    cross(crossed_cluster)
+    before = epochs(crossed_cluster)
+    crossed_cluster.forget_together(STORES)
+    assert epochs(crossed_cluster) == before
+    crossed_cluster.forget_together([THIRD, RECORDS])
+    assert epochs(crossed_cluster) != before
+    crossed_cluster.rest()
 
 
 def hits(cluster: MovesCluster, fault: Fault) -> dict[SagaStep, int]:

@@ -3,7 +3,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import objects
@@ -97,11 +96,7 @@ class MovingInstance(MovesCluster):
 
     def allocations(self) -> list[dict[str, dict[str, int]]]:
         """Return what each live claim holds."""
-        return [{node: dict(amounts) for node, amounts in row.allocations.items()} for row in self._claims()]
-
-    def _claims(self) -> list[Any]:
-        claims: list[Any] = self.ledger.store.claims()[0]
-        return claims
+        return [{node: dict(amounts) for node, amounts in row.allocations.items()} for row in self.live_claims()]
 
     def check_rests_on(self, host: str, attempt: int | None = None, *, state: str = "running") -> None:
         """Assert that the record, one confirmed claim and one guest in that state agree about the instance.

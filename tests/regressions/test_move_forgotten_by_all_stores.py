@@ -9,8 +9,9 @@ import copy
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store.records import RunningClaim
 from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.partitions import WEST
 from tests.support.conductor.simulated_cluster import migration_of, uuid_list
-from tests.support.conductor.two_partitions import WEST, TwoPartitionCluster
+from tests.support.conductor.two_partitions import TwoPartitionCluster
 
 (UUID,) = uuid_list(1)
 

@@ -30,6 +30,16 @@ def partition_list(partitions: Sequence[str]) -> objects.PartitionList:
     )
 
 
+def allowed_nodes(spec: objects.RequestSpec, ledger: Ledger) -> list[str]:
+    """Return the nodes of a partition that the request does not exclude."""
+    target = spec.requested_destination.get("host")
+    return [
+        node
+        for node in ledger.nodes
+        if not {node, names.host_of(node)} & set(spec.ignore_hosts) and target in (None, node, names.host_of(node))
+    ]
+
+
 class FakeScheduler:
     """Selects the nodes in their order; each instance of a call starts one node further.
 
@@ -72,12 +82,7 @@ class FakeScheduler:
     def _allowed_nodes(self, spec: objects.RequestSpec) -> list[str]:
         """Return the nodes that the request does not exclude."""
         assert spec.requested_destination.get("partition", PARTITION) == PARTITION
-        target = spec.requested_destination.get("host")
-        return [
-            node
-            for node in self.ledger.nodes
-            if not {node, names.host_of(node)} & set(spec.ignore_hosts) and target in (None, node, names.host_of(node))
-        ]
+        return allowed_nodes(spec, self.ledger)
 
     def select_destinations(
         self,

@@ -8,7 +8,7 @@ import contextlib
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,13 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.endpoints import decode, encode
+from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import HostReport
 from tests.support.agent.rig import AgentKilled, AgentRig, KillSwitch
 from tests.support.conductor.conductors import make_conductor
 from tests.support.conductor.fakes import FakeClaims
-from tests.support.conductor.ledger import PARTITION
+from tests.support.conductor.ledger import PARTITION, Ledger
 from tests.support.conductor.simulated_cluster import (
     CTXT,
     LIMITS,
@@ -54,6 +55,11 @@ SPEC = objects.RequestSpec.of(resources={"VCPU": 1, "MEMORY_MB": 1024}, flavor="
 CONVERGES = HostProfile(boot_delay=1.0, copy_rate=100.0, dirty_rate=50.0, copy_downtime=0.5)
 NEVER_CONVERGES = HostProfile(boot_delay=1.0, copy_rate=100.0, dirty_rate=100.0)
 INSTANCE, MIGRATION = uuid_list(2)
+
+
+def nodes_of(hosts: Iterable[str]) -> dict[str, int]:
+    """Return the VCPUs of each node of these hosts."""
+    return {f"{host}/n": INVENTORIES["VCPU"].total for host in hosts}
 
 
 class _Clock:
@@ -75,7 +81,15 @@ class _Clock:
 
 
 class StoreClaims(FakeClaims):
-    """The claims service with all verbs of conductors and agents, by the real store's rules."""
+    """The claims service with all verbs of conductors and agents, by the real store's rules.
+
+    An abort by a conductor applies in the other ``partitions`` too.
+    """
+
+    def __init__(self, ledger: Ledger, name: str = PARTITION, partitions: Iterable[Any] = ()) -> None:
+        super().__init__(ledger)
+        self.name = name
+        self._earlier_attempts = EarlierAttempts(partitions)
 
     @property
     def epoch(self) -> int:
@@ -93,8 +107,11 @@ class StoreClaims(FakeClaims):
         destinations: list[str | None] | None = None,
     ) -> objects.ClaimAnswers:
         self._begin("abort", ctxt)
+        claim_refs = decode.refs(refs)
         caller = None if host is None else ctxt.host_uuid
-        answers = self.store.abort(decode.refs(refs), host, destinations, host_uuid=caller)
+        answers = self.store.abort(claim_refs, host, destinations, host_uuid=caller)
+        if host is None:
+            answers = self._earlier_attempts.abort(self.name, claim_refs, answers, destinations)
         return encode.claim_answers(answers, Answer.ABORTED)
 
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
@@ -132,7 +149,7 @@ class AgentHosts:
             rig = AgentRig(folder / host, CONVERGES, host)
             rig.nodes = (Node(f"{host}/n", NodeShape("test", INVENTORIES), "zone1"),)
             rig.clock = _Clock(cluster)  # type: ignore[assignment]
-            rig.ledger, rig.conductor = cluster.claims, self
+            rig.ledger, rig.conductor = cluster.claims_at(host), self
             self.rigs[host] = rig
             self.start(host)
 
@@ -172,7 +189,7 @@ class AgentHosts:
             self.queue.append((host, lambda endpoint: getattr(endpoint, method)(ctxt, **_named(method, args))))
 
     def _endpoint(self, host: str) -> ComputeEndpoint:
-        return ComputeEndpoint(self.rigs[host].host, PARTITION, 100)
+        return ComputeEndpoint(self.rigs[host].host, self.cluster.claims_at(host).name, 100)
 
     def deliver(self) -> bool:
         """Deliver all queued messages, and run what is due; return whether there were any."""
@@ -230,10 +247,17 @@ class StepReached(BaseException):
 class LiveCluster(SimulatedCluster):
     """Three hosts with agents, one instance, and its live migration; time advances only when nothing else is due."""
 
-    def __init__(self, folder: Path, limits: SagaLimits = LIMITS, claim_store: Store | None = None) -> None:
-        super().__init__({f"{host}/n": 4 for host in HOSTS}, limits, claim_store)
-        self._register(folder)
+    def __init__(
+        self,
+        folder: Path,
+        limits: SagaLimits = LIMITS,
+        claim_store: Store | None = None,
+        hosts: Iterable[str] = HOSTS,
+    ) -> None:
+        """``hosts``: those whose claims are in ``claim_store``."""
+        super().__init__(nodes_of(hosts), limits, claim_store)
         self.claims: Any = self._make_claims()
+        self._register(folder)
         self.hosts: Any = self._make_hosts(folder)
         self.switched = False  # the source has reported that its guest is stopped
 
@@ -242,6 +266,10 @@ class LiveCluster(SimulatedCluster):
 
     def _make_hosts(self, folder: Path) -> AgentHosts:
         return AgentHosts(self, folder)
+
+    def claims_at(self, host: str) -> Any:
+        """Return the claims service of the partition of a host."""
+        return self.claims
 
     def _register(self, folder: Path) -> None:
         """Register the hosts with the uuids of their agents' folders."""
@@ -261,8 +289,9 @@ class LiveCluster(SimulatedCluster):
             nodes={f"{host}/n": node},
             host_uuid=host_uuid,
         )
-        self.ledger.store.update_stats(host, report)
-        self.ledger.store.audit(host, self.ledger.store.snapshot().epoch, [], 0, host_uuid=host_uuid)
+        store = self.claims_at(host).store
+        store.update_stats(host, report)
+        store.audit(host, store.snapshot().epoch, [], 0, host_uuid=host_uuid)
 
     def boot(self, host: str = "h1") -> None:
         """Boot the instance; h1 is the first in the scheduler's order."""
@@ -347,7 +376,7 @@ class LiveCluster(SimulatedCluster):
         """Declare a dead host lost: all its claims end."""
         self.hosts.kill(host)
         with contextlib.suppress(Exception):
-            self.ledger.store.fence(host, f"token-{self.now_ms}", force=True)
+            self.claims_at(host).store.fence(host, f"token-{self.now_ms}", force=True)
 
     @property
     def migration(self) -> Any:

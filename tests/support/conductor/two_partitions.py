@@ -6,39 +6,17 @@ from typing import Any
 
 from rpcapi import objects
 from rpcapi.context import RequestContext
-from rpcapi.resources.claims import Answer
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
-from tests.support.conductor.fakes import FakeClaims, FakeScheduler
+from tests.support.conductor.fakes import FakeScheduler
 from tests.support.conductor.ledger import PARTITION, TTL_MS, Ledger
+from tests.support.conductor.live_cluster import StoreClaims
+from tests.support.conductor.partitions import WEST, Ledgers
 from tests.support.conductor.simulated_cluster import LIMITS, SimulatedCluster
 from tests.support.scheduler.deployments import DeploymentWorker, FragileStore
 from tests.support.scheduler.replica_views import FILTER_POLICY
-
-WEST = "west"  # the other partition
-
-
-class Ledgers:
-    """The ledgers of all partitions together."""
-
-    def __init__(self, ledgers: Mapping[str, Ledger]) -> None:
-        self.by_partition = dict(ledgers)
-        self.nodes = [node for ledger in ledgers.values() for node in ledger.nodes]
-
-    def live(self) -> dict[str, tuple[str, int, str]]:
-        """Return (host, attempt, state) of each consumer's live claim; none may have one in each partition."""
-        live: dict[str, tuple[str, int, str]] = {}
-        for ledger in self.by_partition.values():
-            claims = ledger.live()
-            assert not claims.keys() & live.keys(), "claims of one consumer in two partitions"
-            live |= claims
-        return live
-
-    def problems(self) -> list[str]:
-        return [problem for ledger in self.by_partition.values() for problem in ledger.problems()]
 
 
 class HostStores:
@@ -55,27 +33,6 @@ class HostStores:
 
     def abort(self, refs: Sequence[ClaimRef], host: str) -> Any:
         return self._stores[host].abort(refs, host)
-
-
-class PartitionedClaims(FakeClaims):
-    """The claims of one partition, which abort in the others too."""
-
-    def __init__(self, ledger: Ledger, worker: DeploymentWorker) -> None:
-        super().__init__(ledger)
-        self._earlier_attempts = EarlierAttempts(worker.partitions)
-
-    def abort_claims(
-        self,
-        ctxt: RequestContext,
-        refs: objects.ClaimRefs,
-        host: str | None = None,
-        destinations: list[str | None] | None = None,
-    ) -> objects.ClaimAnswers:
-        self._begin("abort", ctxt)
-        claim_refs = decode.refs(refs)
-        answers = self.store.abort(claim_refs, host, destinations)
-        everywhere = self._earlier_attempts.abort(self.store.partition, claim_refs, answers, destinations)
-        return encode.claim_answers(everywhere, Answer.ABORTED)
 
 
 class PartitionedScheduler(FakeScheduler):
@@ -116,12 +73,12 @@ class TwoPartitionCluster(SimulatedCluster):
         ledgers = {PARTITION: self.ledger, WEST: Ledger(west, lambda: self.now_ms, stores[WEST])}
         worker = DeploymentWorker(stores, lambda: self.now_ms, TTL_MS)
         self.scheduler = PartitionedScheduler(self.ledger, worker)
-        self._claims = {name: PartitionedClaims(ledger, worker) for name, ledger in ledgers.items()}
+        self._claims = {name: StoreClaims(ledger, name, worker.partitions) for name, ledger in ledgers.items()}
         self.hosts.partitions = {host_of(node): name for name, ledger in ledgers.items() for node in ledger.nodes}
         self.hosts._store = HostStores({host: stores[name] for host, name in self.hosts.partitions.items()})
         self.ledger: Any = Ledgers(ledgers)
 
-    def claims_of(self, partition: str) -> FakeClaims:
+    def claims_of(self, partition: str) -> StoreClaims:
         return self._claims[partition]
 
     def partition_of(self, uuid: str) -> str | None:

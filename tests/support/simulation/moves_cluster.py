@@ -30,8 +30,9 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.reports import COMPUTE
 from tests.support.conductor.conductors import make_conductor
-from tests.support.conductor.ledger import FOREVER_MS, PARTITION
-from tests.support.conductor.live_cluster import CONVERGES, HOSTS, LiveCluster
+from tests.support.conductor.ledger import FOREVER_MS, PARTITION, Ledger
+from tests.support.conductor.live_cluster import CONVERGES, HOSTS, LiveCluster, nodes_of
+from tests.support.conductor.partitions import WEST, LedgerPartition, Ledgers, RoutedScheduler
 from tests.support.conductor.simulated_cluster import CTXT, LIMITS, Crash, KillSwitch, uuid_list
 from tests.support.simulation.faults import STEPS, Fault
 from tests.support.simulation.moves_hosts import LOST_ANSWER, LOST_REPORT, AuditedClaims, MovesHosts
@@ -45,6 +46,7 @@ REQUESTS = (
     *("revert", "unshelve", "confirm", "live-migrate", "migrate", "revert", "unshelve", "resize", "evacuate"),
     *("live-migrate", "shelve", "unshelve", "revert", "migrate", "offload", "start", "stop", "rebuild", "delete"),
 )
+RECORDS = "records"  # the conductors' store
 ENDS_COPY = ("shelve", "offload")  # the image that was taken remains
 MINUTE_MS = 60_000
 LONG_SAGA = 30  # steps, in which a saga gets to the end of any operation
@@ -79,18 +81,28 @@ class Progress(NamedTuple):
 class MovesCluster(LiveCluster):
     """Three hosts, an instance in each slot, and moves of all kinds; nothing happens by itself.
 
-    An instance that was deleted is followed by another one in its slot. ``claims`` are in ``partition``.
+    An instance that was deleted is followed by another one in its slot. Claims are in ``partition``, those of
+    ``west_hosts`` in the partition ``west``. Cold moves may leave their partition.
     """
 
-    def __init__(self, folder: Path, partition: StorePartition, slots: int = SLOTS) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        partition: StorePartition,
+        slots: int = SLOTS,
+        *,
+        west: StorePartition | None = None,
+        west_hosts: Sequence[str] = (),
+    ) -> None:
         self.partition = partition
+        self._west, self._west_hosts = west, west_hosts
         self.consumers: dict[str, list[str]] = {}  # by instance: its uuid, and those of its migrations
         self.slots = [""] * slots
         self.hits = Counter(dict.fromkeys(itertools.product(Fault, STEPS), 0))
         self.last: dict[str, Callable[[], None]] = {}  # by instance, the last request to move it
         self._folders = itertools.count(1)
-        self._mark: Any = None
         self._record_mark: bytes | None = None
+        self._crossing: dict[str, str] = {}  # in that state, the migrations across partitions by instance
         self._has_forgotten = False  # claims that were released may be back until their hosts have audited
         self._has_forgotten_records = False  # records may be wrong until they are compared with the claims
         self.unverified: list[tuple[str, objects.ClaimRefs]] = []
@@ -98,7 +110,8 @@ class MovesCluster(LiveCluster):
         self._forgotten_ends: set[str] = set()  # whose records forgot a message that ends a copy
         self._offloads: dict[str, int] = {}  # number of the message that ends the copies of an offloaded instance
         self._deleted: set[str] = set()  # instances that a caller deleted; the conductors' store may have forgotten it
-        super().__init__(folder, LIMITS, partition.store)
+        own_hosts = [host for host in HOSTS if host not in west_hosts]
+        super().__init__(folder, LIMITS, partition.store, own_hosts)
         self.add_conductor()
         for slot in range(slots):
             self._boot(slot)
@@ -107,7 +120,36 @@ class MovesCluster(LiveCluster):
         return MovesHosts(self, folder)
 
     def _make_claims(self) -> AuditedClaims:
-        return AuditedClaims(self)
+        """Make the partitions, and return the claims service of the first one."""
+        self.partitions = [LedgerPartition(PARTITION, self.partition, self.ledger)]
+        if self._west is not None:
+            ledger = Ledger(nodes_of(self._west_hosts), lambda: self.now_ms, self._west.store)
+            self.partitions.append(LedgerPartition(WEST, self._west, ledger))
+            self.ledger: Any = Ledgers({partition.name: partition.ledger for partition in self.partitions})
+            self.scheduler = RoutedScheduler(self.partitions)
+        self._services = {partition.name: self._make_service(partition) for partition in self.partitions}
+        return self._services[PARTITION]
+
+    def _make_service(self, partition: LedgerPartition) -> AuditedClaims:
+        return AuditedClaims(self, partition)
+
+    @property
+    def _is_divided(self) -> bool:
+        return self._west is not None
+
+    def partition_of(self, host: str) -> LedgerPartition:
+        """Return the partition of a host."""
+        return self.partitions[-1] if host in self._west_hosts else self.partitions[0]
+
+    def claims_at(self, host: str) -> AuditedClaims:
+        return self._services[self.partition_of(host).name]
+
+    def claims_of(self, partition: str) -> AuditedClaims:
+        return self._services[partition]
+
+    def live_claims(self) -> list[Any]:
+        """Return the live claims of all partitions."""
+        return [claim for partition in self.partitions for claim in partition.store.claims()[0]]
 
     def add_conductor(self, kill_switch: KillSwitch | None = None) -> None:
         """Add a conductor in front of the others, which follow when it is killed."""
@@ -115,10 +157,11 @@ class MovesCluster(LiveCluster):
         self.conductors.insert(0, self.conductors.pop())
 
     def close(self) -> None:
-        """Close the agents' files and the store of claims."""
+        """Close the agents' files and the stores of claims."""
         for rig in self.hosts.rigs.values():
             rig.stop()
-        self.partition.store.close()
+        for partition in self.partitions:
+            partition.store.close()
 
     # -- requests --------------------------------------------------------------------------------------------------
 
@@ -128,8 +171,12 @@ class MovesCluster(LiveCluster):
         migration = f"{len(self.consumers[uuid]):08}{uuid[8:]}"
         self.consumers[uuid].append(migration)
         calls: dict[str, Callable[[Any], None]] = {
-            "migrate": lambda conductor: moves.migrate(conductor, CTXT, [uuid], [migration], target),
-            "resize": lambda conductor: moves.resize(conductor, CTXT, [uuid], [migration], [flavor]),
+            "migrate": lambda conductor: moves.migrate(
+                conductor, CTXT, [uuid], [migration], target, allow_cross_cell=self._is_divided
+            ),
+            "resize": lambda conductor: moves.resize(
+                conductor, CTXT, [uuid], [migration], [flavor], allow_cross_cell=self._is_divided
+            ),
             "live-migrate": lambda conductor: moves.live_migrate(conductor, CTXT, [uuid], [migration], target),
             "evacuate": lambda conductor: evacuate(conductor, CTXT, [uuid], [migration], target),
         }
@@ -184,17 +231,22 @@ class MovesCluster(LiveCluster):
 
     def put_allocations(self, slot: int, *, is_elsewhere: bool) -> None:
         """Let a client of Placement's API put less than an instance's claim has, or the same on another host."""
-        (uuid,) = consumers = self.slots[slot : slot + 1]
-        for claim in self.ledger.store.read_allocations(consumers).values():
-            node = next(name for name in self.ledger.nodes if name != claim.host) if is_elsewhere else claim.host
+        for partition in self.partitions:
+            self._put_allocations(partition, self.slots[slot], is_elsewhere)
+
+    def _put_allocations(self, partition: LedgerPartition, uuid: str, is_elsewhere: bool) -> None:
+        for claim in partition.store.read_allocations([uuid]).values():
+            nodes = [name for name in partition.ledger.nodes if (name != claim.host) == is_elsewhere]
+            if not nodes:
+                continue
             amounts = total_amounts(claim.allocations) if is_elsewhere else {"VCPU": 1}
-            change = AllocationChange(uuid, {node: amounts}, claim.project, claim.user, claim.generation)
-            self.ledger.store.allocate([change])
+            change = AllocationChange(uuid, {nodes[0]: amounts}, claim.project, claim.user, claim.generation)
+            partition.store.allocate([change])
             for host, guest in self.hosts.running():
                 attempt = self.hosts.attempt(host, guest.ref)
                 if tuple(guest.ref) != tuple(claim.ref) or attempt is None or not _covers(claim, attempt.allocations):
                     continue
-                (after,) = self.ledger.store.read_allocations(consumers).values()
+                (after,) = partition.store.read_allocations([uuid]).values()
                 require(3, _covers(after, attempt.allocations), f"{guest} runs on {host}, and a PUT left it {after}")
 
     def request_any(self, number: int, slot: int) -> None:
@@ -296,7 +348,11 @@ class MovesCluster(LiveCluster):
         self.hosts.off.add(host)
         self._fence_copies(host)
         self.fence(host)
-        self._mark = None  # a store that forgets a fence believes the host that reports first, see ADR 0187
+        self._drop_mark(host)
+
+    def _drop_mark(self, host: str) -> None:
+        """Let no store forget a fence: it believes the host that reports first then, see ADR 0187."""
+        self.partition_of(host).mark = None
 
     def lose_power(self, host: str) -> None:
         """Power a host off; nobody fences it."""
@@ -337,8 +393,8 @@ class MovesCluster(LiveCluster):
         self.hit(Fault.SUSPENDED_FENCE, host)
         self._fence_copies(host)
         self.hosts.outlasting |= {(where, *guest.ref) for where, guest in self.hosts.running() if where == host}
-        self.ledger.store.fence(host, f"token-{self.now_ms}", force=True)
-        self._mark = None  # as in power_off
+        self.claims_at(host).store.fence(host, f"token-{self.now_ms}", force=True)
+        self._drop_mark(host)
         self.compare()
         for slot, uuid in enumerate(self.slots):
             if names.host_of(self.record(uuid).host or "") == host:
@@ -352,20 +408,20 @@ class MovesCluster(LiveCluster):
         stranger = HostIdentity(folder, host).uuid
         if host in self.hosts.dead:
             self._let_count_as_down(host)
-        before = self.ledger.store.claims()[0]
-        epoch = self.claims.epoch
+        store, epoch = self.claims_at(host).store, self.claims_at(host).epoch
+        before = store.claims()[0]
         try:
             self.register(host, stranger)
         except errors.HostIdentityConflict:
             on_host = [claim.ref for claim in before if names.host_of(claim.host) == host]
             refs = [ref for ref in on_host if ref.consumer in self.consumers] or [ClaimRef(self.slots[0], 1)]
             calls: tuple[Callable[[], Any], ...] = (
-                lambda: self.ledger.store.audit(host, epoch, [], 0, host_uuid=stranger),
-                lambda: self.ledger.store.release(host, refs, host_uuid=stranger),
-                lambda: self.ledger.store.confirm(host, refs, host_uuid=stranger),
+                lambda: store.audit(host, epoch, [], 0, host_uuid=stranger),
+                lambda: store.release(host, refs, host_uuid=stranger),
+                lambda: store.confirm(host, refs, host_uuid=stranger),
             )
             require(2, all(map(_is_foreign, calls)), f"a namesake of {host} was believed")
-            require(2, self.ledger.store.claims()[0] == before, f"a namesake of {host} changed claims")
+            require(2, store.claims()[0] == before, f"a namesake of {host} changed claims")
             return
         ended = host in self.hosts.fenced  # its guests, although its agent may not know it yet
         left = [guest for where, guest in self.hosts.guests() if where == host and not ended]
@@ -374,36 +430,65 @@ class MovesCluster(LiveCluster):
         rig.stop()
         rig.folder, rig.scheduler.owners[host] = folder, stranger
         self.hosts.start(host)
-        self._mark = None  # a store that forgets the new owner refuses it until `gantt host replace`
+        self.partition_of(host).mark = None  # a store that forgets the new owner refuses it until `gantt host replace`
 
     def _let_count_as_down(self, host: str) -> None:
         """Let a host that does not report count as down; the others report."""
-        self.partition.wait_until(self.partition.time() + 2)
-        self.ledger.store.reap(dead_after_ms=1, tombstone_ms=FOREVER_MS)
+        partition = self.partition_of(host)
+        partition.backend.wait_until(partition.backend.time() + 2)
+        partition.store.reap(dead_after_ms=1, tombstone_ms=FOREVER_MS)
         for other in HOSTS:
-            if other != host and other not in self.hosts.dead:
-                self.ledger.store.heartbeat(other, COMPUTE)
+            if other != host and other not in self.hosts.dead and self.partition_of(other) is partition:
+                partition.store.heartbeat(other, COMPUTE)
 
-    def begin_epoch(self) -> None:
-        """Let the claims' store begin an epoch, as after a possible loss."""
+    def begin_epoch(self, host: str = HOSTS[0]) -> None:
+        """Let the claims' store of a host begin an epoch, as after a possible loss."""
         self.hit(Fault.CLAIMS_EPOCH)
-        self.partition.new_epoch()
+        self.partition_of(host).backend.new_epoch()
 
-    def mark(self) -> None:
-        """Record the state of the claims' store, as a replica of it that lags behind has it."""
-        self._mark = self.partition.mark()
+    def mark(self, host: str | None = None) -> None:
+        """Record the state of the claims' store of a host, by default of all, as replicas that lag behind have it."""
+        for partition in self.partitions if host is None else [self.partition_of(host)]:
+            partition.mark = partition.backend.mark()
 
-    def forget(self) -> None:
-        """Restore the recorded state, as a failover to that replica does."""
-        if self._mark is not None:
+    def forget(self, host: str = HOSTS[0]) -> None:
+        """Restore the recorded state of the claims' store of a host, as a failover to that replica does."""
+        partition = self.partition_of(host)
+        if partition.mark is not None:
             self.hit(Fault.LOST_CLAIMS)
-            self.partition.forget_since(self._mark)
+            partition.backend.forget_since(partition.mark)
             self._has_forgotten = True
-        self._mark = None
+        partition.mark = None
+
+    def forget_together(self, stores: Sequence[str]) -> None:
+        """Restore the recorded states of stores at one moment: RECORDS, or those of hosts' partitions.
+
+        No loss of all stores is from the middle of one migration across partitions into the next: then an instance may
+        run twice, see docs/failures.md, "restored from a backup".
+        """
+        if len(stores) > len(self.partitions) and self._is_in_next_migration():
+            return
+        for store in stores:
+            if store == RECORDS:
+                self.forget_records()
+            else:
+                self.forget(store)
+
+    def _is_in_next_migration(self) -> bool:
+        """Return whether an instance is in another migration than the one across partitions of the recorded state."""
+        return any(
+            record.open_migration is not None and record.move.uuid != self._crossing[uuid]
+            for uuid, record in self.store.get(list(self._crossing)).items()
+        )
 
     def mark_records(self) -> None:
         """Record the state of the conductors' store."""
         self._record_mark = self.copy_records()
+        self._crossing = {
+            uuid: record.move.uuid
+            for uuid, record in self.store.get(self.slots).items()
+            if record.open_migration is not None and record.move.source_partition != record.partition
+        }
 
     def forget_records(self) -> None:
         """Restore the recorded state of the conductors' store; the claims and the agents forget nothing."""
@@ -433,7 +518,8 @@ class MovesCluster(LiveCluster):
         """Check the unverified claims of the last audits."""
         unverified, self.unverified = self.unverified, []
         for host, refs in unverified:
-            vouching.check(make_conductor(self.store, self.clients()), PARTITION, host, refs)
+            name = self.partition_of(host).name
+            vouching.check(make_conductor(self.store, self.clients()), name, host, refs)
 
     def _fence_copies(self, host: str) -> None:
         """Note that a fence of the host ends the copies there: instances without a copy elsewhere lose theirs.
@@ -518,7 +604,7 @@ class MovesCluster(LiveCluster):
         """
         if host in self.hosts.dead:
             return
-        claims = self.ledger.store.claims()[0]
+        claims = self.live_claims() if is_verified else self.partition_of(host).store.claims()[0]
         by_ref = {claim.ref: claim for claim in claims if names.host_of(claim.host) == host}
         for where, guest in self.hosts.running():
             if where != host or self.hosts.attempt(host, guest.ref) is None:
@@ -577,10 +663,11 @@ class MovesCluster(LiveCluster):
 
     def _expire_forgotten(self) -> None:
         """Let prepared claims expire, whose requests the conductors' store forgot: nobody confirms or aborts them."""
-        for claim in self.ledger.store.claims()[0]:
-            if claim.state == ClaimState.PREPARED:
-                self.partition.pass_deadline_of(claim.consumer)
-        self.ledger.store.reap(dead_after_ms=FOREVER_MS, tombstone_ms=FOREVER_MS)
+        for partition in self.partitions:
+            for claim in partition.store.claims()[0]:
+                if claim.state == ClaimState.PREPARED:
+                    partition.backend.pass_deadline_of(claim.consumer)
+            partition.store.reap(dead_after_ms=FOREVER_MS, tombstone_ms=FOREVER_MS)
 
     def _delete_again(self) -> None:
         """Repeat forgotten deletions whose agents died between the guest's end and its record (docs/failures.md)."""
@@ -603,7 +690,7 @@ class MovesCluster(LiveCluster):
         for host in HOSTS:
             self.check_audited(host, is_verified=True)
         guests = {tuple(guest.ref) for _host, guest in self.hosts.guests()}
-        claims = {tuple(claim.ref) for claim in self.ledger.store.claims()[0]}
+        claims = {tuple(claim.ref) for claim in self.live_claims()}
         require(3, guests <= claims, f"guests without claims: {guests - claims}")
         assert guests == claims, f"claims without guests: {claims - guests}"
         try:
@@ -617,7 +704,7 @@ class MovesCluster(LiveCluster):
     def _check_amounts(self, records: Mapping[str, InstanceRecord]) -> None:
         """Assert that each record counts what its claims have: during a move, the larger amount of each class."""
         claimed: dict[str, dict[str, int]] = {}
-        for claim in self.ledger.store.claims()[0]:
+        for claim in self.live_claims():
             total = total_amounts(claim.allocations)
             claimed[claim.ref.consumer] = larger_amounts(claimed.get(claim.ref.consumer, {}), total)
         for uuid, amounts in claimed.items():

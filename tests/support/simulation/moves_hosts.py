@@ -12,6 +12,7 @@ from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 from tests.support.agent.rig import KillSwitch as AgentKillSwitch
 from tests.support.conductor.live_cluster import HOSTS, AgentHosts, StoreClaims
+from tests.support.conductor.partitions import LedgerPartition
 from tests.support.simulation.faults import Fault
 from tests.support.simulation.suspension import AgentSwitch
 
@@ -116,7 +117,7 @@ class MovesHosts(AgentHosts):
 
     def audit(self, host: str) -> None:
         """Let the agent of a living host audit in the current epoch, as its next report has it do."""
-        epoch = self.cluster.claims.epoch
+        epoch = self.cluster.claims_at(host).epoch
         if host not in self.dead:
             self._run(host, lambda: self.rigs[host].host.audits.request(epoch, always=True))
             self._run(host, self.rigs[host].queue.run)
@@ -187,8 +188,8 @@ class MovesHosts(AgentHosts):
 class AuditedClaims(StoreClaims):
     """The claims service, which has the conductor check the unverified claims of an audit."""
 
-    def __init__(self, cluster: "MovesCluster") -> None:
-        super().__init__(cluster.ledger)
+    def __init__(self, cluster: "MovesCluster", partition: LedgerPartition) -> None:
+        super().__init__(partition.ledger, partition.name, cluster.partitions)
         self._cluster = cluster
 
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:

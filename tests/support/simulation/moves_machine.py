@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 
@@ -45,8 +45,8 @@ STRIKES: dict[Fault, Callable[[MovesCluster, str, int], object]] = {
     Fault.LOST_ANSWER: lambda cluster, host, _number: cluster.fail(host, LOST_ANSWER),
     Fault.FAILURE: lambda cluster, host, number: cluster.fail(host, FAILURES[number % len(FAILURES)]),
     Fault.REPEATED_REQUEST: lambda cluster, _host, number: cluster.repeat_move(number % SLOTS),
-    Fault.CLAIMS_EPOCH: lambda cluster, _host, _number: cluster.begin_epoch(),
-    Fault.LOST_CLAIMS: lambda cluster, _host, _number: cluster.forget(),
+    Fault.CLAIMS_EPOCH: lambda cluster, host, _number: cluster.begin_epoch(host),
+    Fault.LOST_CLAIMS: lambda cluster, host, _number: cluster.forget(host),
     Fault.LOST_RECORDS: lambda cluster, _host, _number: cluster.forget_records(),
 }
 faults = st.sampled_from([fault.value for fault in STRIKES])
@@ -66,8 +66,11 @@ class MovesMachine(RecordedMachine):
 
     @initialize()
     def begin(self) -> None:
+        self.open_cluster(type(self).make_partition())
+
+    def open_cluster(self, partition: StorePartition, **west: Any) -> None:
         self.folder = tempfile.TemporaryDirectory(dir=IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None)
-        self.cluster = MovesCluster(Path(self.folder.name), type(self).make_partition())
+        self.cluster = MovesCluster(Path(self.folder.name), partition, **west)
         self.cluster.settle()
 
     # -- requests ----------------------------------------------------------------------------------------------
@@ -182,13 +185,18 @@ class MovesMachine(RecordedMachine):
         """Let a store forget rounds of requests, however far each has come, and make the last round after that."""
         self.cluster.repair()
         self._mark_for(store)
+        self.fork_after(
+            rounds, lambda: STRIKES[Fault(store)](self.cluster, HOSTS[0], 0), Progress(steps, crashes, until)
+        )
+
+    def fork_after(self, rounds: Sequence[list[int]], forget: Callable[[], object], progress: Progress) -> None:
         *forgotten, last = rounds
         for requests in forgotten:
             self._request_all(requests)
             self.cluster.run_steps(Progress(sum(requests) % FORGOTTEN_STEPS, crashes=False, until=""))
-        STRIKES[Fault(store)](self.cluster, HOSTS[0], 0)
+        forget()
         self._request_all(last)
-        self.cluster.run_steps(Progress(steps, crashes, until))
+        self.cluster.run_steps(progress)
 
     # As likely as four of the other rules.
     fork_2 = fork_3 = fork_4 = fork
@@ -251,7 +259,7 @@ class MovesMachine(RecordedMachine):
     @rule(first=hosts, is_new=st.booleans())
     def audit(self, first: str, is_new: bool) -> None:
         if is_new:
-            self.cluster.begin_epoch()
+            self.cluster.begin_epoch(first)
         self.cluster.audit(first)
 
     @rule()

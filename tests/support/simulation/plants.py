@@ -5,7 +5,7 @@ Each stands for sequences of events in which a promise was once broken. The rule
 test of the sequence fails, and the simulation finds a broken promise by itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,11 +13,15 @@ import pytest
 
 from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.endpoints import compute as compute_endpoint
+from conductor.report_results import ACTIVE, BuildResult
+from conductor.reports import moved_reports
 from conductor.requests import moves as move_requests
 from conductor.saga import abort, move_claims, move_guests, moves, reconcile, unknown_moves
 from conductor.saga.transitions import set_step
-from conductor.store.records import SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi.objects.guest import END
+from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.statuses import InstanceStatus
 from scheduler_svc.store import allocations
 from scheduler_svc.store.verbs import audit
 from scheduler_svc.store.verbs.partition import PartitionState
@@ -140,6 +144,25 @@ def _leave_sources(patch: Patch) -> None:
     )
 
 
+def _settle_with_one_partition(patch: Patch) -> None:
+    """The destination of an ended move is taken for the only claim, whatever the other partition has."""
+
+    def is_of_other_move(instance: InstanceRecord, own: Mapping[str, Any]) -> bool:
+        if own["role"] != ClaimRole.DESTINATION or moves.knows_move(instance, own["migration"]):
+            return False
+        return instance.open_migration is None or own["attempt"] != instance.move.source_attempt
+
+    plain = moved_reports._end_later_source
+
+    def end_later_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
+        if result.kind != ACTIVE or instance.status == InstanceStatus.DELETING:
+            return plain(instance, result)
+        return moves.settle_without_move(replace(instance, last_attempt=result.transition), "its source runs again")
+
+    patch.setattr(reconcile, "_is_of_other_move", is_of_other_move)
+    patch.setattr(moved_reports, "_end_later_source", end_later_source)
+
+
 class Plant(NamedTuple):
     """A rule to take out: its page in docs and the sentence there, and the failure that shows its absence."""
 
@@ -148,6 +171,7 @@ class Plant(NamedTuple):
     take_out: Callable[[Patch], None]
     broken: str  # a regular expression
     is_rare: bool = False  # its absence is found in the long form only
+    is_across: bool = False  # it takes two partitions
 
 
 _CLAIMS = "claims.md"
@@ -223,5 +247,12 @@ PLANTS = {
         _leave_sources,
         NEVER_RESTS,
         is_rare=True,
+    ),
+    "forgotten revert across partitions, confirmed": Plant(
+        "adr/0342-a-store-that-forgot-ends-no-guest.md",
+        "looks for the source in the other partitions also if the record knows that move and has ended it",
+        _settle_with_one_partition,
+        RUNS_TWICE,
+        is_across=True,
     ),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from devstack.servers.redis import RedisServer
 from tests.support.simulation import corpus, machines
+from tests.support.simulation.across_machine import AcrossMachine
 from tests.support.simulation.claims_machine import ClaimsMachine
 from tests.support.simulation.machines import RecordedMachine, bind
 from tests.support.simulation.moves_machine import MovesMachine
@@ -89,6 +90,7 @@ def make_simulations(store: str, folder: Path, redis_server: RedisServer | None)
     bound = {
         "claims": bind(ClaimsMachine, make_partitions=staticmethod(lambda: [make_one() for make_one in compared])),
         "moves": bind(MovesMachine, make_partition=staticmethod(make), interrupts=True),
+        "moves across partitions": bind(AcrossMachine, make_partition=staticmethod(make), interrupts=True),
     }
     return [Simulation(f"{name}, {store}", machine, store) for name, machine in bound.items()]
 

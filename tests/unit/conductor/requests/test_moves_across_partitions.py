@@ -13,8 +13,9 @@ from rpcapi import errors, objects
 from rpcapi.resources import names
 from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.ledger import PARTITION, TTL_MS
+from tests.support.conductor.partitions import WEST
 from tests.support.conductor.simulated_cluster import CTXT, LARGE, SPEC, KillSwitch, migration_of, uuid_list
-from tests.support.conductor.two_partitions import WEST, TwoPartitionCluster
+from tests.support.conductor.two_partitions import TwoPartitionCluster
 from tests.support.stride import offset
 
 UUIDS = uuid_list(2)
