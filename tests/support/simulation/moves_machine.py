@@ -154,13 +154,13 @@ class MovesMachine(RecordedMachine):
         self.cluster.repair()
         if is_earlier:
             self._mark_for(fault)
-        self._request_all(requests)
+        self.request_all(requests)
         if not is_earlier:
             self._mark_for(fault)
         self.cluster.run_steps(Progress(steps, crashes, until))
         STRIKES[Fault(fault)](self.cluster, host, sum(requests))
 
-    def _request_all(self, requests: list[int]) -> None:
+    def request_all(self, requests: list[int]) -> None:
         for slot, number in enumerate(requests):
             self.cluster.request_any(number, slot)
 
@@ -192,10 +192,10 @@ class MovesMachine(RecordedMachine):
     def fork_after(self, rounds: Sequence[list[int]], forget: Callable[[], object], progress: Progress) -> None:
         *forgotten, last = rounds
         for requests in forgotten:
-            self._request_all(requests)
+            self.request_all(requests)
             self.cluster.run_steps(Progress(sum(requests) % FORGOTTEN_STEPS, crashes=False, until=""))
         forget()
-        self._request_all(last)
+        self.request_all(last)
         self.cluster.run_steps(progress)
 
     # As likely as four of the other rules.
