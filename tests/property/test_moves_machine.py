@@ -42,7 +42,7 @@ def test_redis(redis_server: RedisServer) -> None:
 
 @pytest.mark.timeout(900)
 def test_two_partitions_in_memory() -> None:
-    explore(memory_partition, 10, 50, AcrossMachine, interrupts=True)
+    explore(memory_partition, 8, 50, AcrossMachine, interrupts=True)
 
 
 @pytest.mark.timeout(900)
