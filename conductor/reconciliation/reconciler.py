@@ -23,7 +23,7 @@ from rpcapi import context, errors, objects
 from rpcapi.background import BackgroundLoop
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claims import ENDS, MAX_INSTANCES, Answer
+from rpcapi.resources.claims import ENDS, MAX_INSTANCES, Answer, ClaimRole
 from rpcapi.resources.statuses import ON_HOST, WITHOUT_CLAIM, InstanceStatus
 from rpcapi.validation.instances import check_uuids
 
@@ -110,7 +110,7 @@ class RecordReconciler(BackgroundLoop):
                 if (update := compared_record(claim.instance, result.answer, result.host, result.migration)) is not None
             ]
         changed = {update.uuid for update in updates}
-        resting = [record for record in compared if record.status in WITHOUT_CLAIM and record.uuid not in changed]
+        resting = [record for record in compared if record.open_migration is None and record.uuid not in changed]
         updates += self._find_elsewhere(resting, set())
         self._write(compared, updates)
 
@@ -119,7 +119,7 @@ class RecordReconciler(BackgroundLoop):
         changed = {update.uuid for update in updates}
         moved = [record for record in instances if record.open_migration is not None and record.uuid not in changed]
         updates += [update for group in _by_partition(moved, _source_claim) for update in self._updates(*group)]
-        resting = [record for record in instances if record.status in WITHOUT_CLAIM and record.uuid not in changed]
+        resting = [record for record in instances if record.open_migration is None and record.uuid not in changed]
         updates += self._find_elsewhere(resting, self._silent)
         self._write(instances, updates)
 
@@ -149,7 +149,8 @@ class RecordReconciler(BackgroundLoop):
     def _find_elsewhere(self, instances: Sequence[InstanceRecord], silent: set[str]) -> list[InstanceRecord]:
         """Return updates of uncertain records whose attempt, or a later one, is live in a different partition.
 
-        Skips the ``silent`` partitions, and adds partitions that do not answer.
+        A record with a claim of its own follows only an end of a move, whose other end its claim may be. Skips the
+        ``silent`` partitions, and adds partitions that do not answer.
         """
         epoch = self._conductor.store.epoch()
         doubtful = [_own_claim(record) for record in instances if record.certain_epoch != epoch]
@@ -167,14 +168,24 @@ class RecordReconciler(BackgroundLoop):
             if not claims or partition in silent:
                 continue
             try:
-                rows = self._find(partition, claims)
+                live = [
+                    claim.instance
+                    for claim, result in self._find(partition, claims)
+                    if result.answer in (Answer.CONFIRMED, Answer.CONFLICT)
+                    and (claim.instance.status in WITHOUT_CLAIM or self._moves(partition, claim.instance))
+                ]
             except CALL_ERRORS as error:
                 silent.add(partition)
                 LOG.warning("Comparison with partition %s failed; retrying: %s", partition, summarize_error(error))
                 continue
-            live = [claim.instance for claim, result in rows if result.answer in (Answer.CONFIRMED, Answer.CONFLICT)]
             updates |= {record.uuid: settle_claims(replace(record, partition=partition)) for record in live}
         return list(updates.values())
+
+    def _moves(self, partition: str, instance: InstanceRecord) -> bool:
+        """Return whether the partition has an end of a move of the instance."""
+        client = self._conductor.clients.claims_of(partition)
+        page = client.list_claims(_context(), consumer=instance.uuid)
+        return any(claim["role"] != ClaimRole.ONLY for claim in page.claims)
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> list[tuple[_Claim, ClaimAnswerRow]]:
         refs = [(claim.instance.uuid, claim.attempt) for claim in claims]

@@ -57,7 +57,8 @@ def _end_later_source(instance: InstanceRecord, result: BuildResult) -> Instance
     has the claim that counts.
     """
     record = replace(instance, last_attempt=result.transition)
-    if result.kind == ACTIVE and instance.status != InstanceStatus.DELETING:
+    may_have_returned = result.kind == ACTIVE or (instance.move.was_stopped and not result.migration)
+    if may_have_returned and instance.status != InstanceStatus.DELETING:
         return moves.settle_returned(record, "its source runs again, as was requested before the record was lost")
     return set_step(record, SagaStep.END_SOURCE)
 

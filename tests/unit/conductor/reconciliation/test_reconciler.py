@@ -15,6 +15,7 @@ from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import SagaStep, StoreTimeouts
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.statuses import InstanceStatus
 from tests.support.conductor.bench import request
 from tests.support.conductor.conductors import make_conductor
@@ -25,9 +26,10 @@ from tests.support.conductor.simulated_cluster import uuid_list
 class FakeClaims:
     """A claims service of which every claim has the same answer; ``calls`` has the consumers of each call."""
 
-    def __init__(self, answer: str, host: str | None = None) -> None:
+    def __init__(self, answer: str, host: str | None = None, migration: str | None = None) -> None:
         self.answer = answer
         self.host = host
+        self.migration = migration
         self.calls: list[list[str]] = []
         self.down = False
 
@@ -44,6 +46,10 @@ class FakeClaims:
             reasons=[""] * count,
             deadlines_ms=[None] * count,
         )
+
+    def list_claims(self, ctxt: object, consumer: str) -> objects.ClaimPage:
+        role = ClaimRole.ONLY if self.migration is None else ClaimRole.DESTINATION
+        return objects.ClaimPage.of(claims=[{"consumer": consumer, "role": role, "migration": self.migration}])
 
 
 def store_with(statuses: dict[str, InstanceStatus], **values: Any) -> MemoryConductorStore:
@@ -217,19 +223,21 @@ def two_partitions(
 
 @pytest.mark.parametrize("by_request", [True, False], ids=["request", "periodic"])
 @pytest.mark.parametrize(
-    ("answer", "certain_epoch", "status", "is_found"),
+    ("answer", "migration", "certain_epoch", "status", "is_found"),
     [
-        ("confirmed", 1, InstanceStatus.ERROR, True),
-        ("conflict", 1, InstanceStatus.ERROR, True),
-        ("unknown", 1, InstanceStatus.ERROR, False),
-        ("conflict", 2, InstanceStatus.ERROR, False),
-        ("conflict", 1, InstanceStatus.ACTIVE, False),
+        ("confirmed", None, 1, InstanceStatus.ERROR, True),
+        ("conflict", None, 1, InstanceStatus.ERROR, True),
+        ("unknown", None, 1, InstanceStatus.ERROR, False),
+        ("conflict", None, 2, InstanceStatus.ERROR, False),
+        ("conflict", None, 1, InstanceStatus.ACTIVE, False),
+        ("conflict", "m", 1, InstanceStatus.ACTIVE, True),
     ],
 )
-def test_uncertain_record_in_error_is_looked_for_in_other_partitions(
+def test_uncertain_record_is_looked_for_in_other_partitions(
     monkeypatch: pytest.MonkeyPatch,
     *,
     answer: str,
+    migration: str | None,
     certain_epoch: int,
     status: InstanceStatus,
     is_found: bool,
@@ -239,7 +247,7 @@ def test_uncertain_record_in_error_is_looked_for_in_other_partitions(
     monkeypatch.setattr(store, "epoch", lambda: 2)
     monkeypatch.setattr(reconciler, "check_uuids", lambda *_arguments: None)
     own = FakeClaims("confirmed" if status == InstanceStatus.ACTIVE else "unknown", "h1/n")
-    west = FakeClaims(answer, "w1/n")
+    west = FakeClaims(answer, "w1/n", migration)
     comparison = two_partitions(store, own, west, TwoPartitions())
     if by_request:
         comparison.compare(["a" * 36])
