@@ -259,10 +259,10 @@ def _end_unreported(
     """
     shared = DUPLICATE in partition.services.get(host, {})
     released = orphans = again_ms = 0
-    claims = partition.claims_on(host)
-    consumers = {claim.consumer: consumer_of(claim.ref.consumer) for claim in claims}
+    consumers = {claim.consumer: consumer_of(claim.ref.consumer) for claim in partition.claims_on(host)}
     _prefetch_related(partition, {consumer for name, consumer in consumers.items() if name != consumer})
-    for claim in claims:
+    for name in consumers:
+        claim = partition.claims[name]  # not as listed: the end of a source changes its destination
         ref = ClaimRef(consumer_of(claim.ref.consumer), claim.attempt)
         is_unverified = claim.state == ClaimState.UNVERIFIED
         if is_unverified and _is_live_on(partition, ref, host):

@@ -13,7 +13,7 @@ from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef, ClaimResult, IntentResult
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from tests.contract.store.verbs.pool_allocations import accepted, disk, partition_with_pool, put
-from tests.support.store.store_partition import LONG_MS, SMALL, StorePartition, intent, running
+from tests.support.store.store_partition import LONG_MS, SHORT_MS, SMALL, StorePartition, intent, running
 
 REF, NEXT = ClaimRef("c1", 1), ClaimRef("c1", 2)
 GROUP = ClaimGroup("g1", GroupPolicy.AFFINITY)
@@ -202,6 +202,22 @@ def test_host_that_names_what_is_no_migration_of_its_instance_is_not_believed(
 def test_audit_with_a_malformed_move_is_refused(hosts: StorePartition, changes: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidRequest):
         audit(hosts, "h2", replace(destination(), **changes))
+
+
+@pytest.mark.parametrize("consumer", ["c2", "z2"])  # a name before that of the migration, and one after it
+def test_audit_that_ends_a_source_leaves_an_only_claim(hosts: StorePartition, consumer: str) -> None:
+    # Given a move on one host, which no longer reports the source
+    ref, following = ClaimRef(consumer, 1), ClaimRef(consumer, 2)
+    hosts.hold(consumer, "h2")
+    begin(hosts, ref=ref)
+    hosts.hold(consumer, "h2", attempt=2, move=("m1", 1))
+    assert audit(hosts, "h2", destination(following), grace_ms=SHORT_MS).orphans == 1
+    # When it no longer reports the destination either, after the source's grace period
+    hosts.wait_until(hosts.time() + SHORT_MS)
+    outcome = audit(hosts, "h2", grace_ms=SHORT_MS)
+    # Then the destination is an orphan, and outside the move
+    assert (outcome.released, outcome.orphans) == (1, 1)
+    assert roles(hosts) == {REF: ("c1", "only", None), following: (consumer, "only", None)}
 
 
 def test_destination_needs_no_source_in_its_partition(hosts: StorePartition) -> None:
