@@ -13,7 +13,7 @@ from devstack.peer_environments import default_cache
 from tests.support.servers import missing
 
 PROJECT = Path(__file__).resolve().parents[2]
-FORMER = "e8b92041"  # a commit whose stored data and messages this one reads; another one with GANTT_FORMER
+FORMER = "7722a134"  # a commit whose stored data and messages this one reads; another one with GANTT_FORMER
 INSTALL_SECONDS = 900.0
 
 
