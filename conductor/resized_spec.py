@@ -11,6 +11,7 @@ from rpcapi import errors, objects
 from rpcapi.objects.request_schema import amount_of_flavor, attached_groups, boot_volume
 from rpcapi.resources.groups import NONE
 from rpcapi.spec_builder.extra_specs import RESOURCES
+from rpcapi.spec_builder.rebuild import own_traits
 
 OF_FLAVOR = (
     *("flavor", "flavor_amounts", "extra_specs", "resources", "required_traits", "forbidden_traits"),
@@ -22,9 +23,10 @@ DISK_REQUEST = f"{RESOURCES}:{orc.DISK_GB}"
 
 
 def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objects.RequestSpec:
-    """Return ``spec`` with the resources, traits and topology of ``flavor``; keep groups of volumes and ports.
+    """Return ``spec`` with the resources, traits and topology of ``flavor``.
 
-    If it boots from a volume, it has no disk, unless an extra spec of the flavor requests one. Raises InvalidSpec if a
+    Keeps the groups of volumes and ports, and the traits that neither the former flavor nor the image requested. If the
+    server boots from a volume, it has no disk, unless an extra spec of the flavor requests one. Raises InvalidSpec if a
     group of the flavor has the suffix of a volume or port, or if its disk is smaller.
     """
     _check_disk(spec, flavor)
@@ -39,6 +41,7 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
         resources.pop(orc.DISK_GB, None)
     values = {name: getattr(flavor, name) for name in OF_FLAVOR}
     values |= {"resources": resources, "groups": groups, "groups_policy": policy}
+    values |= {name: list(dict.fromkeys([*values[name], *own])) for name, own in own_traits(spec).items()}
     return spec.with_values(**values, requested_destination={})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test of a rebuild's image: the request made from flavor and image must stay the same."""
+"""What flavor and image request: a rebuild's image must leave it the same, a resize replaces it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,9 +16,23 @@ from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
 from rpcapi.spec_builder.pci import NUMA_POLICIES
 
+TRAITS = ("required_traits", "forbidden_traits")
+
 
 def changed_fields(spec: RequestSpec, image: Mapping[str, Any]) -> list[str]:
     """Return spec fields, or the device policy, that ``image`` would change. Raises InvalidSpec."""
+    old, new = (_requested(spec, fields) for fields in (spec.image, image))
+    return [name for name in old if old[name] != new[name]]
+
+
+def own_traits(spec: RequestSpec) -> dict[str, list[str]]:
+    """Return the required and forbidden traits that neither flavor nor image request. Raises InvalidSpec."""
+    requested = _requested(spec, spec.image)
+    return {name: [trait for trait in getattr(spec, name) if trait not in requested[name]] for name in TRAITS}
+
+
+def _requested(spec: RequestSpec, image: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that an image can change in a request; devices and attachments depend on the flavor alone."""
     flavor = Flavor(
         spec.flavor or "",
         amount_of_flavor(spec, orc.VCPU),
@@ -27,13 +41,7 @@ def changed_fields(spec: RequestSpec, image: Mapping[str, Any]) -> list[str]:
         spec.extra_specs,
     )
     boots_from_volume = boot_volume(spec) is not None
-    old, new = (_requested(flavor, Image.from_dict(fields), boots_from_volume) for fields in (spec.image, image))
-    return [name for name in old if old[name] != new[name]]
-
-
-def _requested(flavor: Flavor, image: Image, boots_from_volume: bool) -> dict[str, Any]:
-    """Return all that an image can change in a request; devices and attachments depend on the flavor alone."""
-    flavor_image, draft = FlavorImageProperties(flavor, image), SpecDraft()
+    flavor_image, draft = FlavorImageProperties(flavor, Image.from_dict(image)), SpecDraft()
     extra_specs.translate(flavor_image, draft)
     features.translate(flavor_image, draft)
     topology.translate(flavor_image, draft, LARGE_PAGE_KB)  # any page size, equal on both sides

@@ -8,6 +8,7 @@ from rpcapi import errors, objects
 from rpcapi.spec_builder.attachments import Volume
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.flavors import Flavor
+from rpcapi.spec_builder.images import Image
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
 BIG = {"VCPU": 4, "MEMORY_MB": 256, "DISK_GB": 9}
@@ -26,8 +27,25 @@ def test_flavor_gives_resources_traits_and_topology():
         extra_specs={"a": "b"},
         root_forbidden=["CUSTOM_OLD"],
     )
-    resized = resize_spec(spec(required_traits=["CUSTOM_SLOW"], extra_specs={"c": "d"}), flavor)
-    assert resized.obj_to_primitive() == flavor.obj_to_primitive()
+    former = spec(required_traits=["CUSTOM_SLOW"], extra_specs={"trait:CUSTOM_SLOW": "required"})
+    assert resize_spec(former, flavor).obj_to_primitive() == flavor.obj_to_primitive()
+
+
+def test_traits_of_the_boot_survive_those_of_its_flavor():
+    slow = Flavor("slow", 1, 64, 1, {"trait:CUSTOM_SLOW": "required", "trait:CUSTOM_LOUD": "forbidden"})
+    fast = Flavor("fast", 4, 256, 1, {"trait:CUSTOM_FAST": "required", "trait:CUSTOM_OLD": "forbidden"})
+    own = {
+        "required_traits": ["CUSTOM_SSD"],
+        "forbidden_traits": ["CUSTOM_BAD"],
+        "any_traits": [["CUSTOM_X", "CUSTOM_Y"]],
+    }
+    image = Image.from_dict({"id": "i", "properties": {"trait:CUSTOM_IMAGE": "required"}})
+    resized = resize_spec(build_spec(slow, image, **own), build_spec(fast, image))
+    assert sorted(resized.required_traits) == ["CUSTOM_FAST", "CUSTOM_IMAGE", "CUSTOM_SSD"]
+    assert sorted(resized.forbidden_traits) == ["CUSTOM_BAD", "CUSTOM_OLD"]
+    assert resized.any_traits == [["CUSTOM_X", "CUSTOM_Y"]]
+    again = resize_spec(resized, build_spec(slow, image))
+    assert sorted(again.required_traits) == ["CUSTOM_IMAGE", "CUSTOM_SLOW", "CUSTOM_SSD"]
 
 
 def test_server_keeps_its_placement_image_and_attachments():

@@ -25,14 +25,24 @@ SPEC = objects.RequestSpec.of(
     flavor_amounts={"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 4},
     extra_specs={"hw:tpm_version": "2.0"},
     image=IMAGE,
-    required_traits=["COMPUTE_SECURITY_TPM_2_0", "COMPUTE_SECURITY_TPM_TIS"],
+    required_traits=["COMPUTE_SECURITY_TPM_2_0", "COMPUTE_SECURITY_TPM_TIS", "CUSTOM_SSD"],
+    forbidden_traits=["CUSTOM_BAD"],
     availability_zone="east",
     hints={"colour": "red"},
     member_of=[["rack1"]],
 )
 # The fields of a request that no operation other than a resize or rebuild changes.
 PLACEMENT = ("availability_zone", "hints", "member_of", "driver", "service")
-RECORDED = (*PLACEMENT, "flavor", "flavor_amounts", "extra_specs", "image", "resources", "required_traits")
+RECORDED = (
+    *PLACEMENT,
+    "flavor",
+    "flavor_amounts",
+    "extra_specs",
+    "image",
+    "resources",
+    "required_traits",
+    "forbidden_traits",
+)
 
 
 @pytest.fixture
@@ -107,6 +117,14 @@ def test_resize_keeps_placement_and_image(cluster: SimulatedCluster) -> None:
     fields = (*PLACEMENT, "image")
     assert values(cluster.scheduler.specs[-1], fields) == values(SPEC, fields)
     assert cluster.scheduler.specs[-1].flavor == "other"
+
+
+def test_resize_keeps_the_traits_that_the_boot_requested(cluster: SimulatedCluster) -> None:
+    resize(cluster, extra_specs={}, required_traits=["CUSTOM_NEW"], forbidden_traits=["CUSTOM_OLD"])
+    cluster.settle()
+    selected = cluster.scheduler.specs[-1]
+    assert selected.required_traits == ["CUSTOM_NEW", "CUSTOM_SSD"]
+    assert selected.forbidden_traits == ["CUSTOM_OLD", "CUSTOM_BAD"]
 
 
 def test_rebuild_keeps_everything_but_the_image(cluster: SimulatedCluster) -> None:
