@@ -27,7 +27,7 @@ class MaintenanceLoop(BackgroundLoop):
     """Thread of the periodic tasks; no instance depends on them."""
 
     def __init__(self, conductor: Conductor, host: str, interval: float) -> None:
-        super().__init__("upkeep")
+        super().__init__("maintenance")
         self._conductor = conductor
         self._stamps = PartitionStamps(conductor.store, conductor.clients.scheduler)
         self._host = host

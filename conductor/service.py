@@ -79,13 +79,13 @@ class ConductorService:
             conf.rpc.max_instances,
             quota.load(conf),
         )
-        upkeep = MaintenanceLoop(self._conductor, conf.conductor.host, conf.conductor.report_interval)
+        maintenance = MaintenanceLoop(self._conductor, conf.conductor.host, conf.conductor.report_interval)
         self._reconciler = RecordReconciler(self._conductor, conf.conductor.reconcile_interval)
         self._server: messaging.MessageHandlingServer | None = None
         group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
         membership = [Membership(group, [f"{BINARY}@{conf.conductor.host}"])] if group else []
         measurement = bus_metrics.tasks(conf, self._transport, lambda: conf.conductor.report_interval)
-        self._loops: list[BackgroundLoop] = [self._pump, upkeep, self._reconciler, *measurement, *membership]
+        self._loops: list[BackgroundLoop] = [self._pump, maintenance, self._reconciler, *measurement, *membership]
 
     def start(self) -> None:
         """Wait for store and bus, then serve and resume unfinished work.

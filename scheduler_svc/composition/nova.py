@@ -64,7 +64,7 @@ def _make_server(conf: cfg.ConfigOpts, transport: RPCTransport, scheduling: Sche
         scheduling.intake,
         scheduling.unclaimed,
         lambda: own.replica.table,
-        partial(scheduling.groups.complete, creates=True, is_nova=True),
+        partial(scheduling.groups.complete, creates=True, is_external=True),
         _options(conf),
     )
     waker = BridgeWaker(own.store)

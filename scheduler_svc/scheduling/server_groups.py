@@ -86,12 +86,12 @@ class ServerGroups:
         return group
 
     def complete(
-        self, spec: objects.RequestSpec, project: str, *, creates: bool, is_nova: bool = False
+        self, spec: objects.RequestSpec, project: str, *, creates: bool, is_external: bool = False
     ) -> objects.RequestSpec:
         """Return the spec with the policy of its server group, if it names a group.
 
         If the group is unknown or deleted but the spec has a policy, the spec was accepted before, or Nova made the
-        group. With ``creates``, the group is restored or created with that policy. ``is_nova``: Nova sent the request.
+        group. With ``creates``, the group is restored or created with that policy. ``is_external``: Nova sent it.
         Raises NotFound, GroupContradicted, InvalidSpec, and QuotaExceeded if the project may have no further group.
         """
         if spec.group_id is None and not spec.hints:
@@ -105,7 +105,9 @@ class ServerGroups:
         if is_missing and spec.group_policy is not None and document.get("project", project) == project:
             if not document:
                 rule = {"policy": spec.group_policy, "max_per_host": spec.group_max_per_host or 1}
-                document = {"project": project, **rule, "is_implicit": True} | ({"is_nova": True} if is_nova else {})
+                document = {"project": project, **rule, "is_implicit": True} | (
+                    {"is_external": True} if is_external else {}
+                )
             completed = _as_object(spec.group_id, document).apply_to(spec)
             if not creates:
                 return completed
@@ -204,7 +206,7 @@ class ServerGroups:
 
     def _record(self, group_id: str, document: dict[str, Any]) -> dict[str, Any]:
         """Record a group like ``_put``. Raises QuotaExceeded, also if a parallel call took the project's last group."""
-        if document.get("is_nova"):
+        if document.get("is_external"):
             return self._put(group_id, document)
         project, limit = document["project"], self._limit()
         error = errors.QuotaExceeded.of_message(
@@ -226,7 +228,7 @@ class ServerGroups:
     def _count_others(self, project: str, group_id: str) -> int:
         """Return how many groups the project has, except this one and those of Nova."""
         rows = (row for partition in self._partitions for row in _documents(partition, project=project))
-        return sum(name != group_id and not document.get("is_nova") for name, document in rows)
+        return sum(name != group_id and not document.get("is_external") for name, document in rows)
 
     def _check_unused(self, group_id: str) -> None:
         if members := self._count_members(group_id):

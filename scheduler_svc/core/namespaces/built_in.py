@@ -74,7 +74,7 @@ IMAGE = object_schema(
     required=["name", "id"],
 )
 # Server group; see rpcapi.objects.ServerGroup. ``is_implicit``: created by the first request that named the group.
-# ``is_nova``: created by a request of Nova. ``deleted_ms``: in the document of a deleted group, for ``created_ms``.
+# ``is_external``: created by a request of Nova. ``deleted_ms``: in the document of a deleted group, for ``created_ms``.
 SERVER_GROUP = object_schema(
     {
         "name": {"type": "string", "maxLength": 255},
@@ -84,7 +84,7 @@ SERVER_GROUP = object_schema(
         "created_ms": {"type": "integer", "minimum": 0},
         "deleted_ms": {"type": "integer", "minimum": 0},
         "is_implicit": {"const": True},
-        "is_nova": {"const": True},
+        "is_external": {"const": True},
     },
     required=["project", "policy", "max_per_host"],
 )

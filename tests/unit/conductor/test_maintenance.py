@@ -43,8 +43,8 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
         [replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False
     )
     scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {"p1": "1.1.x"})
-    upkeep = MaintenanceLoop(make_conductor(store, clients_of(scheduler)), "c1", 0.01)
-    upkeep.start()
+    maintenance = MaintenanceLoop(make_conductor(store, clients_of(scheduler)), "c1", 0.01)
+    maintenance.start()
     until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "heartbeats are sent and the deleted record is removed")
     until(lambda: instances("DELETED") == 0, "the figures follow")
     assert instances("SCHEDULING") == 1
@@ -52,8 +52,8 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     assert figure("gantt_conductor_records_entries", {"collection": "records"}) == 1
     assert heartbeats[0] == ("gantt-conductor", "c1")
     assert store.stamps() == {"p1": "1.1.x"}
-    upkeep.stop()
-    upkeep.wait()
+    maintenance.stop()
+    maintenance.wait()
 
 
 def test_failed_heartbeat_is_retried_soon() -> None:
@@ -68,7 +68,7 @@ def test_failed_heartbeat_is_retried_soon() -> None:
 
     scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {})
     store = MemoryConductorStore(StoreTimeouts())
-    upkeep = MaintenanceLoop(make_conductor(store, clients_of(scheduler)), "c1", 600.0)
-    pauses = [upkeep.run_once() for _ in range(4)]
+    maintenance = MaintenanceLoop(make_conductor(store, clients_of(scheduler)), "c1", 600.0)
+    pauses = [maintenance.run_once() for _ in range(4)]
     assert [seconds <= 1 for seconds in pauses] == [True, True, False, False]
     assert min(pauses[2:]) >= 480

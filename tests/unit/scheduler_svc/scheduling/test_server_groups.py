@@ -242,7 +242,7 @@ def test_only_old_implicit_groups_without_members_are_cleaned_up(cells: Cells) -
 @pytest.mark.parametrize("limit", [0, 1, 1001])
 def test_limit_of_groups_does_not_count_those_of_nova(cells: Cells, limit: int) -> None:
     groups = cells.of_worker("east", limit)
-    groups.complete(spec(7, group_policy="affinity"), OWNER, creates=True, is_nova=True)
+    groups.complete(spec(7, group_policy="affinity"), OWNER, creates=True, is_external=True)
     for number in range(min(limit, 3)):
         groups.create(group(number))
     if limit < 3:
@@ -405,7 +405,7 @@ def test_implicit_group_of_a_request_counts_in_the_limit(cells: Cells) -> None:
     groups.complete(spec(0, group_policy="affinity"), OWNER, creates=True)
     with pytest.raises(errors.QuotaExceeded):
         groups.complete(spec(1, group_policy="affinity"), OWNER, creates=True)
-    groups.complete(spec(2, group_policy="affinity"), OWNER, creates=True, is_nova=True)
+    groups.complete(spec(2, group_policy="affinity"), OWNER, creates=True, is_external=True)
     assert cells.ids() == [IDS[0], IDS[2]]
 
 
